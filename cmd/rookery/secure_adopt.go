@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,20 +43,13 @@ command. Once the commands that it has have ended, adopt asks you to stop the co
 what is left to do. Containers keep running, and no acknowledged command is lost.
 
 If a command does not end within 5 minutes, or on Ctrl-C before the coordinators have stopped, the open bus takes commands again, and nothing has
-changed. Later, run adopt again. To go back after it has ended, run rookery bus migrate on the open bus, and start the old coordinators.`,
+changed. Later, run adopt again: once the new servers have the cluster, it only prints what is left to do. To go back, run rookery bus migrate on the
+open bus, and start the old coordinators. To move again after that, begin with empty servers.`,
 		Example: `  rookery secure init nats-1=10.0.0.1 nats-2=10.0.0.2 nats-3=10.0.0.3
   rookery secure adopt --server nats://10.0.0.9:4222`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.alone(func() error {
-				files, err := s.read()
-				if err != nil {
-					return err
-				}
-				c, err := files.Cluster()
-				if err != nil {
-					return err
-				}
+			return s.changes(func(files secure.Files, c secure.Cluster) error {
 				signers, err := files.Signers()
 				if err != nil {
 					return err
@@ -93,8 +87,8 @@ func (s *secured) sayAdopted(out io.Writer, nodes []string) {
 	in := func(name string) string { return filepath.Join(s.folder, name) }
 	fmt.Fprintln(out, "the new servers have the cluster; containers keep running")
 	for _, node := range nodes {
-		fmt.Fprintf(out, "1. Copy %s, %s and %s to %s, and start its rookery node again with --context.\n",
-			in(secure.CredsFile(node)), in(secure.ContextFile(node)), in(secure.CA), node)
+		fmt.Fprintf(out, "1. Copy %s, %s and %s to %s, write their new paths into %s.json, and start its rookery node again with --context.\n",
+			in(secure.CredsFile(node)), in(secure.ContextFile(node)), in(secure.CA), node, node)
 	}
 	fmt.Fprintf(out, "2. Then start the coordinators: rookery coordinator --context %s --admission %s\n",
 		in(secure.ContextFile(secure.Coordinator)), in(secure.Admission))
@@ -113,39 +107,63 @@ type moving struct {
 
 // run returns the nodes of the cluster, for which there are credentials then.
 func (m moving) run(ctx context.Context) (nodes []string, err error) {
-	follow, err := m.begin(ctx)
+	f, err := m.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer follow.reader.Stop()
-	if nodes, err = m.credentials(follow.fold.Cluster); err != nil {
+	defer f.reader.Stop()
+	if nodes, err = m.credentials(f.fold.Cluster); err != nil || f.moved {
+		return nodes, err
+	}
+	if err := m.backUp(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := takeBackup(ctx, m.from, m.restore.from, m.archive); err != nil {
-		return nil, err
-	}
-	release, err := m.close(ctx, follow)
-	if err != nil {
+	release, err := m.close(ctx, f)
+	if err != nil && !f.copied {
 		return nil, errors.Join(err, m.reopen(ctx))
 	}
-	defer release()
-	moved := func() error {
-		if _, err := takeBackup(ctx, m.from, m.restore.from, m.archive); err != nil {
-			return err
-		}
-		_, err := m.restore.run(ctx, m.to)
-		return err
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, closedAdvice)
 	}
-	if err := moved(); err != nil {
-		return nil, fmt.Errorf("%w\nThe open bus takes no commands. Run this again. Or go back: run rookery bus migrate there, and start the coordinators", err)
+	defer release()
+	if nodes, err = m.copies(ctx, f); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, closedAdvice)
 	}
 	return nodes, nil
 }
 
-// followed is a fold of a log that goes on.
+// closedAdvice says what to do once the open bus is closed for good.
+const closedAdvice = "The open bus takes no commands. Run this again. Or go back: run rookery bus migrate there, and start the coordinators."
+
+func (m moving) backUp(ctx context.Context) error {
+	_, err := takeBackup(ctx, m.from, m.restore.from, m.archive)
+	return err
+}
+
+// copies copies everything to the new servers. Nodes may have joined until the open bus was closed.
+func (m moving) copies(ctx context.Context, f followed) (nodes []string, err error) {
+	end, err := m.from.State(ctx, bus.Log)
+	if err == nil {
+		err = snapshots.To(ctx, f.fold, f.reader, end.Last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if nodes, err = m.credentials(f.fold.Cluster); err != nil {
+		return nil, err
+	}
+	if err := m.backUp(ctx); err != nil {
+		return nil, err
+	}
+	_, err = m.restore.run(ctx, m.to)
+	return nodes, err
+}
+
+// followed is a fold of the open bus's log, which goes on. The new servers have a copy of that log, or even all of the cluster.
 type followed struct {
-	fold   *projections.Fold
-	reader bus.Reader
+	fold          *projections.Fold
+	reader        bus.Reader
+	copied, moved bool
 }
 
 // begin folds the log, and returns an error for a cluster that cannot move, or not there. It changes nothing.
@@ -156,12 +174,8 @@ func (m moving) begin(ctx context.Context) (f followed, err error) {
 	if err != nil {
 		return f, err
 	}
-	switch log, err := m.to.State(ctx, bus.Log); {
-	case errors.Is(err, bus.ErrNoStream):
-	case err != nil:
-		return f, fmt.Errorf("look at the new servers: %w", err)
-	case log.Identity != old.Identity:
-		return f, errors.New("the new servers have another cluster: nothing was changed")
+	if f.copied, f.moved, err = m.there(ctx, old); err != nil {
+		return f, err
 	}
 	if f.fold, f.reader, err = snapshots.NewFolds(m.from, logger(), snapshots.DefaultEvery, nil).Begin(ctx, math.MaxUint64); err != nil {
 		return f, err
@@ -175,6 +189,52 @@ func (m moving) begin(ctx context.Context) (f followed, err error) {
 		f.reader.Stop()
 	}
 	return f, err
+}
+
+// emptied is how to begin again on the new servers.
+const emptied = "stop the new servers, delete their folders data, start them, and run this again. Nothing was changed"
+
+// there reports whether the new servers have a copy of the log, and whether that was adopted there.
+func (m moving) there(ctx context.Context, old bus.State) (copied, moved bool, err error) {
+	log, err := m.to.State(ctx, bus.Log)
+	switch {
+	case errors.Is(err, bus.ErrNoStream):
+		return false, false, refuseBesideAnother(ctx, m.to)
+	case err != nil:
+		return false, false, fmt.Errorf("look at the new servers: %w", err)
+	case log.Identity != old.Identity:
+		return false, false, errors.New("the new servers have another cluster, as rookery bus init makes: " + emptied)
+	case log.Last < old.Last:
+		return false, false, errors.New("the open bus has gone on since it was copied: " + emptied)
+	}
+	theirs, err := at(ctx, m.to, old.Last)
+	if err != nil {
+		return false, false, err
+	}
+	ours, err := at(ctx, m.from, old.Last)
+	if err != nil {
+		return false, false, err
+	}
+	if ours.Subject != theirs.Subject || !bytes.Equal(ours.Body, theirs.Body) {
+		return false, false, errors.New("the open bus has gone on since it was copied: " + emptied)
+	}
+	fold, reader, err := snapshots.NewFolds(m.to, logger(), snapshots.DefaultEvery, m.restore.signers).Begin(ctx, math.MaxUint64)
+	if err != nil {
+		return false, false, err
+	}
+	defer reader.Stop()
+	err = snapshots.To(ctx, fold, reader, log.Last)
+	return true, fold.Cluster.Accounts, err
+}
+
+// at returns the message at this place of the log.
+func at(ctx context.Context, b *bus.JetStream, sequence uint64) (events.Message, error) {
+	reader, err := b.Read(ctx, bus.Log, sequence)
+	if err != nil {
+		return events.Message{}, err
+	}
+	defer reader.Stop()
+	return snapshots.Next(ctx, reader)
 }
 
 // credentials makes those of each node that the log knows and the folder does not.
@@ -199,12 +259,13 @@ func (m moving) credentials(c *projections.Cluster) (nodes []string, err error) 
 		}
 		maps.Copy(made, files)
 	}
+	maps.Copy(m.files, made)
 	return nodes, m.write(made)
 }
 
 // close lets the open bus take nothing further, once all commands have ended and no coordinator leads there. None leads until release is called.
 func (m moving) close(ctx context.Context, f followed) (release func(), err error) {
-	if err := m.within(ctx, func(ctx context.Context) error { return m.from.Close(ctx, bus.Commands) }); err != nil {
+	if err := m.within(ctx, func(ctx context.Context) error { return m.from.Close(ctx, string(bus.Commands)) }); err != nil {
 		return nil, err
 	}
 	if err := m.ended(ctx, f); err != nil {
@@ -212,14 +273,22 @@ func (m moving) close(ctx context.Context, f followed) (release func(), err erro
 	}
 	fmt.Fprintln(m.told, "Stop the coordinators of the open bus now.")
 	if release, err = runner.HoldLease(ctx, m.from, processName(), stopsWithin); err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("no coordinator may lead on the open bus, and it takes commands again: %w", err)
+		}
 		return nil, err
 	}
-	if err := m.within(ctx, func(ctx context.Context) error { return m.from.Close(ctx, bus.Log) }); err != nil {
-		release()
-		return nil, err
+	for _, name := range closes {
+		if err := m.within(ctx, func(ctx context.Context) error { return m.from.Close(ctx, name) }); err != nil {
+			release()
+			return nil, err
+		}
 	}
 	return release, nil
 }
+
+// closes are what is closed on the open bus.
+var closes = []string{string(bus.Commands), bus.BucketConfigs, string(bus.Log)}
 
 func (m moving) within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
@@ -253,7 +322,7 @@ func (m moving) ended(ctx context.Context, f followed) error {
 		err := snapshots.To(ctx, f.fold, f.reader, f.fold.Last()+1)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return fmt.Errorf("%s did not end within %s: promote, resume or supersede what waits for an operator. Nothing was moved", some(open()), endsWithin)
+			return fmt.Errorf("%s did not end within %s: promote, resume or supersede what waits for an operator, and start a coordinator if none runs. Nothing was moved", some(open()), endsWithin)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
@@ -279,7 +348,7 @@ func (m moving) reopen(ctx context.Context) error {
 	defer cancel()
 	all, err := m.from.Migrations(ctx, 0)
 	for _, change := range all {
-		if change.Name == string(bus.Commands) || change.Name == string(bus.Log) {
+		if slices.Contains(closes, change.Name) {
 			err = errors.Join(err, m.from.Migrate(ctx, change, func(uint64) {}))
 		}
 	}

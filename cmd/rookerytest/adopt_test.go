@@ -173,9 +173,18 @@ func TestAnOpenClusterIsAdoptedOnPodman(t *testing.T) {
 			}
 		}
 	}
+	configs, err := o.bus.Bucket(t.Context(), bus.BucketConfigs)
+	if err == nil {
+		err = configs.Set(t.Context(), "demo.late", []byte("x"))
+	}
+	if err == nil {
+		t.Error("the open bus takes a config")
+	}
+	o.does(0, "start its rookery node again", "secure", "adopt", "--dir", s.folder)
 	o.does(0, "", "bus", "migrate", "--yes") // the way back
 	o.coordinates()
 	o.does(0, "", "node", "resume", "edge-1")
+	o.does(1, "the open bus has gone on since it was copied", "secure", "adopt", "--dir", s.folder)
 	if len(acknowledged) < underWay || lost+restarted+silent > 0 {
 		t.Fail()
 	}

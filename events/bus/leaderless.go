@@ -19,7 +19,7 @@ const leadersAnswerIn = time.Second
 // leading coordinator writes its views again, and a lease is short.
 var InMemory = slices.Concat([]string{string(Statuses), string(Metrics)}, Views, []string{BucketLease, BucketOutput})
 
-// streamBelow returns the name of the stream that keeps one of InMemory.
+// streamBelow returns the name of the stream that keeps a stream or a bucket.
 func streamBelow(name string) string {
 	if slices.Contains(Streams, Stream(name)) {
 		return name

@@ -83,16 +83,17 @@ func needed(current jetstream.StreamConfig, replicas int) jetstream.StreamConfig
 	return want
 }
 
-// Close lets the server store nothing more on the subjects of the stream: who publishes there hears that no stream takes it. Migrate undoes that.
-func (b *JetStream) Close(ctx context.Context, stream Stream) error {
-	handle, err := b.js.Stream(ctx, string(stream))
+// Close lets the server store nothing more in a stream or bucket: who publishes there hears that no stream takes it. The name is as in Copies. Migrate
+// undoes that.
+func (b *JetStream) Close(ctx context.Context, name string) error {
+	handle, err := b.js.Stream(ctx, streamBelow(name))
 	if err != nil {
-		return fmt.Errorf("look up stream %s: %w", stream, translate(err))
+		return fmt.Errorf("look up %s: %w", name, translate(err))
 	}
 	config := handle.CachedInfo().Config
-	config.Subjects = []string{"rookery.closed." + string(stream)} // no program publishes there
+	config.Subjects = []string{"rookery.closed." + name} // no program publishes there
 	if _, err := b.js.UpdateStream(ctx, config); err != nil {
-		return fmt.Errorf("close stream %s: %w", stream, translate(err))
+		return fmt.Errorf("close %s: %w", name, translate(err))
 	}
 	return nil
 }
