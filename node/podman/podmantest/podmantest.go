@@ -30,7 +30,7 @@ const WebReference = "localhost/rookery-web:test"
 
 const (
 	// startWithin and stopWithin bound the set-up script on a machine that is busy with other tests.
-	startWithin = 90 * time.Second
+	startWithin = 5 * time.Minute
 	stopWithin  = 3 * time.Minute
 	buildWithin = 5 * time.Minute
 )
