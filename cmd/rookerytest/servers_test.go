@@ -63,7 +63,8 @@ func TestWithoutAQuorumNothingIsMade(t *testing.T) {
 }
 
 // TestWhatNoServerLeadsIsMadeAgain kills two of the three servers that keep a stream in memory. The other three of five agree on a leader of all
-// streams, and the third copy waits for one of its own. It is made again, takes messages, and is not made again while it has a leader.
+// streams, and the third copy waits for one of its own. It is made again with another identity, takes messages, and is not
+// made again while it has a leader.
 func TestWhatNoServerLeadsIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	const servers = 5
@@ -75,7 +76,7 @@ func TestWhatNoServerLeadsIsMadeAgain(t *testing.T) {
 			Replicas []struct{ Name string } `json:"replicas"`
 		} `json:"cluster"`
 	}
-	create := fmt.Appendf(nil, `{"name":%q,"subjects":["rookery.metric.>"],"storage":"memory","num_replicas":3,"max_msgs_per_subject":1}`, name)
+	create := fmt.Appendf(nil, `{"name":%q,"subjects":["rookery.metric.>"],"storage":"memory","num_replicas":3,"max_msgs_per_subject":1,"metadata":{"rookery.id":"before"}}`, name)
 	ask := func(verb string, body []byte) bool {
 		conn, err := nats.Connect(q.url)
 		if err != nil {
@@ -117,6 +118,9 @@ func TestWhatNoServerLeadsIsMadeAgain(t *testing.T) {
 	}
 	if at, err := b.Publish(ctx, events.Message{Subject: "rookery.metric.after"}); err != nil || at != 1 {
 		t.Errorf("after it was made again a message is at %d, %v, want the first one", at, err)
+	}
+	if s, err := b.State(ctx, bus.Metrics); err != nil || s.Identity == "" || s.Identity == "before" {
+		t.Errorf("what was made again has the identity %q, %v", s.Identity, err)
 	}
 	if found, err := b.Leaderless(ctx); err != nil || len(found) > 0 {
 		t.Errorf("without a leader are still %q, %v", found, err)

@@ -171,7 +171,7 @@ func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	}
 	for len(in.statuses) > 0 {
 		l.status(turn, in.statuses[0])
-		l.cursors.statuses = in.statuses[0].Sequence
+		l.cursors.statuses, l.latest = in.statuses[0].Sequence, storedStatus{in.statuses[0].Sequence, in.statuses[0].Time}
 		in.statuses = in.statuses[1:]
 	}
 }

@@ -17,17 +17,18 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// outdated is a bus that tells of no command at some times, as a server does that was cut off from the others.
+// outdated is a bus that tells of an empty stream at some times, as a server does that was cut off from the others.
 type outdated struct {
 	bus.Bus
-	began time.Time
-	at    func(time.Duration) bool
+	stream bus.Stream
+	began  time.Time
+	at     func(time.Duration) bool
 }
 
 // State implements bus.Bus.
 func (o outdated) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
 	s, err := o.Bus.State(ctx, stream)
-	if stream == bus.Commands && o.at(time.Since(o.began)) {
+	if stream == o.stream && o.at(time.Since(o.began)) {
 		s.First, s.Last = 1, 0
 	}
 	return s, err
@@ -107,8 +108,8 @@ func TestAStreamThatIsSaidToBeAnotherIsAskedAgain(t *testing.T) {
 		tell func(bus.Bus) bus.Bus
 		want error
 	}{
-		{"fewer commands for a while, and again", func(b bus.Bus) bus.Bus { return outdated{b, time.Now(), forAWhile} }, nil},
-		{"fewer commands for good", func(b bus.Bus) bus.Bus { return outdated{b, time.Now(), forGood} }, runner.ErrIdentity},
+		{"fewer commands for a while, and again", func(b bus.Bus) bus.Bus { return outdated{b, bus.Commands, time.Now(), forAWhile} }, nil},
+		{"fewer commands for good", func(b bus.Bus) bus.Bus { return outdated{b, bus.Commands, time.Now(), forGood} }, runner.ErrIdentity},
 		{"a gap for a while", func(b bus.Bus) bus.Bus { return damaged{b, time.Now(), forAWhile} }, nil},
 		{"a gap for good", func(b bus.Bus) bus.Bus { return damaged{b, time.Now(), forGood} }, projections.ErrGap},
 	} {
@@ -180,6 +181,23 @@ func TestAStandbyReadsOnAfterMessagesThatComeTwice(t *testing.T) {
 		<-time.After(10 * time.Second) // simulated
 		if readers := twice.readers.Load(); readers != 1 {
 			t.Errorf("the standby has read the log %d times, want once", readers)
+		}
+	})
+}
+
+// TestAnOutdatedEndOfTheStatusesIsNotANewStream runs a leader that a server tells of no statuses, although the stream has all that it has read.
+func TestAnOutdatedEndOfTheStatusesIsNotANewStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told := subscribed(t, b, events.EventRoot+".>")
+		defer told.Stop()
+		defer start(t, outdated{b, bus.Statuses, time.Now(), func(d time.Duration) bool { return d > 10*time.Second }}, "first")()
+		hello(t, b)
+		wait(t, told, "joined", 1)
+		<-time.After(time.Minute) // simulated
+		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
+		if kind := until(t, told, "cluster.renewed", "accepted"); kind != "accepted" {
+			t.Error("the leader takes the stream that it has read for a new one")
 		}
 	})
 }

@@ -72,6 +72,8 @@ type leader struct {
 	checkedAt        time.Time
 	// lookedAt is when the streams last had the identities that the log knows.
 	lookedAt time.Time
+	// latest is the last status that was decided in this term, and known the one at the last look at the streams: the stream had it then.
+	latest, known storedStatus
 	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
 	unnamed []bus.Object
 	sweptAt time.Time
@@ -238,11 +240,26 @@ func (l *leader) checkStreams() error {
 	return err
 }
 
+// storedStatus is a message of the stream of statuses, and when the server stored it; zero for none.
+type storedStatus struct {
+	sequence uint64
+	at       time.Time
+}
+
+// isBefore reports whether the stream began after the message was stored, although it should have it: then it is a later one.
+func (s storedStatus) isBefore(now bus.State) bool {
+	return s.sequence > 0 && now.First <= s.sequence && now.Last > 0 && now.Since.After(s.at)
+}
+
 // remade reports whether the stream of statuses is another one than the stream that was read up to the cursor. When all servers end at once,
-// they create a stream in memory again, empty and with the same identity. A server that was cut off says for a while that the stream ends
-// earlier, as a new one would. So the last message is read as well: what was decided once must not be read again.
+// they create a stream in memory again, empty and with the same identity. By the next look, nodes may have sent more than the stream had before.
+// A server that was cut off says for a while that the stream ends earlier, as a new one would. So the last message is read as well: what was
+// decided once must not be read again.
 func (l *leader) remade(ctx context.Context, s bus.State) (bool, error) {
 	if s.Identity != l.cluster.Streams[string(bus.Statuses)] {
+		return true, nil
+	}
+	if l.known.isBefore(s) {
 		return true, nil
 	}
 	if s.Last >= l.cursors.statuses {

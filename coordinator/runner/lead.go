@@ -210,7 +210,8 @@ func (l *leader) alive() error {
 	return err
 }
 
-// tick does periodic work: it finds silent nodes, purges old commands, writes views again and checks whether every stream is still the same.
+// tick does periodic work: it finds silent nodes, purges old commands, checks views or writes them again, and checks whether every stream is still the
+// same.
 func (l *leader) tick() error {
 	l.listen()
 	if err := l.keep(l.cluster.Now); err != nil {
@@ -245,6 +246,8 @@ func (l *leader) tick() error {
 		return fmt.Errorf("%w: %s was lost", bus.ErrReader, bus.Statuses)
 	case err != nil && !passing(err):
 		return err
+	case err == nil:
+		l.known = l.latest
 	}
 	l.meters.Lag(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
 	l.meters.Lag(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)

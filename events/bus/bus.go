@@ -126,7 +126,7 @@ type Bus interface {
 	// Leaderless returns those of InMemory that no server leads, although the servers agree on who leads all others. While servers elect a
 	// leader, that may last for some seconds.
 	Leaderless(ctx context.Context) ([]string, error)
-	// Replace makes one of InMemory again with the same settings, empty, unless a server leads it.
+	// Replace makes one of InMemory again with the same settings, empty and with another identity, unless a server leads it.
 	Replace(ctx context.Context, name string) error
 	// Purge lets go of all messages below the sequence.
 	Purge(ctx context.Context, stream Stream, below uint64) error
@@ -222,6 +222,8 @@ type State struct {
 	Accounts bool
 	// First and Last are the sequences of its first and last message; First is Last+1 where it is empty.
 	First, Last uint64
+	// Since is when its first message was stored, by the server's clock; any time where it is empty.
+	Since time.Time
 	// Bytes is what its messages take.
 	Bytes uint64
 }

@@ -259,7 +259,7 @@ func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 		return State{}, fmt.Errorf("stream %s: %w: %w", stream, ErrNoStream, ErrRestoring)
 	}
 	meta := info.Config.Metadata
-	s := State{Identity: meta[metadataIdentity], Accounts: meta[metadataAccounts] == accountsOn, First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
+	s := State{Identity: meta[metadataIdentity], Accounts: meta[metadataAccounts] == accountsOn, First: info.State.FirstSeq, Last: info.State.LastSeq, Since: info.State.FirstTime, Bytes: info.State.Bytes}
 	if info.State.Msgs == 0 {
 		s.First = s.Last + 1
 	}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 )
 
 // leadersAnswerIn is how long the leader of a stream may take to answer after the first server did that takes it for leaderless.
@@ -76,6 +78,9 @@ func (b *JetStream) Replace(ctx context.Context, name string) error {
 	}
 	if err := b.js.DeleteStream(ctx, stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("remove %s, which no server leads: %w", name, translate(err))
+	}
+	if _, has := config.Metadata[metadataIdentity]; has {
+		config.Metadata[metadataIdentity] = strings.ToLower(nuid.New().Next()) // else the leader may take the next messages for those that follow what it has read
 	}
 	if _, err := b.js.CreateStream(ctx, *config); err != nil {
 		return fmt.Errorf("make %s again: %w", name, translate(err))

@@ -24,6 +24,7 @@ var storing = []promise{
 	{"append of a message larger than the server takes stores nothing", appendLarge},
 	{"purge lets go of what is below and keeps the numbers", purgeKeepsNumbers},
 	{"every stream has an identity of its own", identities},
+	{"a state says when its first message was stored", stateSince},
 }
 
 func publishNumbers(s *suite) {
@@ -119,6 +120,22 @@ func purgeKeepsNumbers(s *suite) {
 		s.Fatalf("the sequence after the purge is %d, want 4", sequence)
 	}
 	s.wantState(bus.Commands, 4, 4)
+}
+
+func stateSince(s *suite) {
+	for range 2 {
+		s.publish(command, "{}")
+	}
+	r := s.read(bus.Commands, 1)
+	for range 2 {
+		first := s.next(r.Messages())
+		s.need(s.bus.Purge(s.ctx, bus.Commands, first.Sequence))
+		state, err := s.bus.State(s.ctx, bus.Commands)
+		s.need(err)
+		if !state.Since.Equal(first.Time) {
+			s.Fatalf("the first message was stored at %s, and the state says %s", first.Time, state.Since)
+		}
+	}
 }
 
 func identities(s *suite) {

@@ -181,7 +181,7 @@ func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 	s := b.streams[name]
 	state := bus.State{Identity: s.identity, Accounts: b.Accounts, First: s.last + 1, Last: s.last}
 	for m := range s.from(0) {
-		state.First = m.Sequence
+		state.First, state.Since = m.Sequence, m.Time
 		break
 	}
 	if name == bus.Commands { // no caller reads the size of the others
@@ -209,7 +209,7 @@ func (b *Bus) Leaderless(context.Context) ([]string, error) { return nil, nil }
 // Replace implements bus.Bus, as if no server led what it replaces.
 func (b *Bus) Replace(_ context.Context, name string) error {
 	if stream := bus.Stream(name); slices.Contains(bus.Streams, stream) {
-		b.Empty(stream)
+		b.Remake(stream)
 		return nil
 	}
 	b.mu.Lock()

@@ -48,6 +48,20 @@ func TestRemakeEndsReadersAndChangesTheIdentity(t *testing.T) {
 	}
 }
 
+func TestWhatReplacesAStreamHasAnotherIdentity(t *testing.T) {
+	b, ctx := memory.New(time.Now), context.Background()
+	before, err := b.State(ctx, bus.Statuses)
+	if err == nil {
+		err = b.Replace(ctx, string(bus.Statuses))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := b.State(ctx, bus.Statuses); err != nil || after.Identity == before.Identity {
+		t.Errorf("the identity was %q, and is %q, %v, after the stream was replaced", before.Identity, after.Identity, err)
+	}
+}
+
 func TestALeaseRunsOut(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	b, ctx := memory.New(func() time.Time { return now }), context.Background()
