@@ -60,13 +60,20 @@ func (l *leader) gatherViews() {
 	l.gathered, l.ungathered = views.AllOfNodes(l.cluster), slices.SortedFunc(maps.Keys(l.cluster.Services), events.ServiceID.Compare)
 }
 
-// rewrite writes all views again whose writer has ended.
+// rewrite writes all views again whose writer has ended, and asks the other writers to check their buckets. The leader asks, so that a check
+// never begins at the moment at which its term ends.
 func (l *leader) rewrite() {
 	if l.endpoints.Err() != nil {
 		l.writeEndpoints()
+	} else {
+		l.endpoints.Check()
 	}
-	if l.views != nil && l.views.Err() != nil {
+	switch {
+	case l.views == nil:
+	case l.views.Err() != nil:
 		l.gatherViews()
+	default:
+		l.views.Check()
 	}
 }
 

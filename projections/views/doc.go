@@ -6,4 +6,5 @@
 //
 //	writer := views.Start(ctx, bus, log, buckets, views.All(cluster))   // writes everything, and removes what does not belong there
 //	writer.Show(changes)                                                // hands over what changed and returns at once
+//	writer.Check()                                                      // asks for a check: the writer ends if another client changed a bucket
 package views

@@ -21,8 +21,6 @@ const (
 	putTimeout = 5 * time.Second
 	// loadTimeout bounds the reading of a bucket: hundreds of thousands of values take seconds. The bus ends it sooner where none come.
 	loadTimeout = time.Minute
-	// lookEvery is how often the writer checks its buckets.
-	lookEvery = 5 * time.Second
 )
 
 // Writer writes views in a goroutine of its own, so that no decision of the leader waits for them. Of several values for one key it
@@ -41,8 +39,7 @@ type Writer struct {
 	err         error
 	tried       chan struct{}
 
-	wake  chan struct{}
-	ended chan struct{}
+	wake, asked, ended chan struct{}
 
 	// written has what each key of the buckets has.
 	written map[Key]mark
@@ -65,7 +62,7 @@ var errChanged = errors.New("another client has changed the bucket")
 func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, all Changes) *Writer {
 	w := &Writer{
 		bus: b, log: log, buckets: buckets, pending: all.in(buckets), shown: 1, tried: make(chan struct{}),
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ended: make(chan struct{}),
 		written: map[Key]mark{}, seed: maphash.MakeSeed(), open: map[string]bus.Bucket{}, last: map[string]uint64{},
 		slots: map[events.ServiceID]int{}, ports: map[events.ServiceID][]string{},
 	}
@@ -84,8 +81,15 @@ func (w *Writer) Show(changes Changes) {
 	w.pending.Merge(changes.in(w.buckets))
 	w.pending.Sequence = changes.Sequence
 	w.shown++
+	signal(w.wake)
+}
+
+// Check asks the writer to check whether another client has changed its buckets, and returns at once. The writer ends if one has.
+func (w *Writer) Check() { signal(w.asked) }
+
+func signal(c chan struct{}) {
 	select {
-	case w.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -133,12 +137,10 @@ func (w *Writer) Wait() { <-w.ended }
 
 func (w *Writer) run(ctx context.Context) {
 	defer close(w.ended)
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
 	err := w.begin(ctx)
 	for err == nil {
 		select {
-		case <-w.wake: // before a check that is due as well
+		case <-w.wake: // before a check that was asked for as well
 			err = w.flush(ctx)
 			continue
 		default:
@@ -148,8 +150,8 @@ func (w *Writer) run(ctx context.Context) {
 			err = ctx.Err()
 		case <-w.wake:
 			err = w.flush(ctx)
-		case <-look.C:
-			err = w.look(ctx)
+		case <-w.asked:
+			err = w.check(ctx)
 		}
 	}
 	if ctx.Err() == nil {
@@ -158,8 +160,8 @@ func (w *Writer) run(ctx context.Context) {
 	w.note(0, err)
 }
 
-// look returns errChanged unless this writer made the last change of every bucket.
-func (w *Writer) look(ctx context.Context) error {
+// check returns errChanged unless this writer made the last change of every bucket.
+func (w *Writer) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	for _, name := range w.buckets {

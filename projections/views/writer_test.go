@@ -115,6 +115,20 @@ func (s *shown) has(want map[string]string) {
 	}
 }
 
+// check waits until the writer has checked its bucket.
+func (s *shown) check() {
+	s.writer.Check()
+	synctest.Wait()
+}
+
+// goesOn checks that the writer finds no change by another client.
+func (s *shown) goesOn() {
+	s.t.Helper()
+	if s.check(); s.writer.Err() != nil {
+		s.t.Errorf("the writer is alone, and ends: %v", s.writer.Err())
+	}
+}
+
 // wrote checks how often the writer has put and deleted values since the last call.
 func (s *shown) wrote(puts, deletes int64) {
 	s.t.Helper()
@@ -179,7 +193,7 @@ func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 		s.show(nodes(4, map[string]string{"a": `{"state":"ready"}`}))
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`})
 		s.wrote(1, 0)
-		<-time.After(time.Minute) // in simulated time
+		s.goesOn()
 		s.wrote(0, 0)
 	})
 }
@@ -192,7 +206,7 @@ func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 		s.show(gone)
 		s.show(nodes(3, map[string]string{"a": `{"state":"ready"}`}))
 		s.bus.reads.Store(0)
-		<-time.After(time.Minute) // in simulated time
+		s.goesOn()
 		if reads := s.bus.reads.Load(); reads > 0 {
 			t.Errorf("the writer has read the bucket %d times, want 0", reads)
 		}
@@ -215,7 +229,7 @@ func TestAnotherWriterRepairsWhatOthersChange(t *testing.T) {
 		if err := errors.Join(b.Set(s.t.Context(), "a", []byte(`{}`)), b.Delete(s.t.Context(), "b", e.Revision), b.Set(s.t.Context(), "c", []byte(`{}`))); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(10 * time.Second) // in simulated time
+		s.check()
 		s.startsAgain()
 		s.has(want)
 		if err := b.Set(s.t.Context(), "b", []byte(`{}`)); err != nil {
@@ -230,8 +244,8 @@ func TestAnotherWriterRepairsWhatOthersChange(t *testing.T) {
 		if err := b.Set(s.t.Context(), "c", []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
-		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // the writer puts this after that change, before its next check
-		<-time.After(10 * time.Second)                                // in simulated time
+		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // the writer puts this after that change, before it checks
+		s.check()
 		s.startsAgain()
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"ready"}`})
 	})
