@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -306,7 +307,8 @@ func reportOlder(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 func reportServers(out io.Writer, servers []bus.Server) error {
 	rows := make([]string, len(servers))
 	for i, s := range servers {
-		rows[i] = fmt.Sprintf("%s\t%s\t%s", s.Name, s.Version, bus.OldestServer)
+		version := cmp.Or(s.Version, "its certificate ended on "+s.CertificateEnds.Format(time.DateOnly))
+		rows[i] = fmt.Sprintf("%s\t%s\t%s", s.Name, version, bus.OldestServer)
 	}
 	return section(out, "SERVER\tVERSION\tOLDEST SUPPORTED", rows)
 }

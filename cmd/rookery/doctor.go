@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -92,9 +92,11 @@ func checkBus(ctx context.Context, l *link) []check {
 	}
 	defer done()
 	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
-	checks = append(checks, checkServers(b.Servers(ctx)))
-	if chain, err := b.Conn().TLSConnectionState(); err == nil { // else the connection is without TLS
-		checks = append(checks, checkCertificates(chain.PeerCertificates, time.Now()))
+	servers := b.Servers(ctx)
+	checks = append(checks, checkServers(servers))
+	servers = slices.DeleteFunc(servers, func(s bus.Server) bool { return s.CertificateEnds.IsZero() })
+	if len(servers) > 0 {
+		checks = append(checks, checkCertificates(servers, time.Now()))
 	}
 	began := time.Now()
 	findings, err := b.Check(ctx)
@@ -123,7 +125,7 @@ func checkBus(ctx context.Context, l *link) []check {
 	}
 	checks = append(checks, result("identity", "the log knows every stream", err, advice))
 	checks = append(checks, checkCopies(ctx, b), checkClock(ctx, b), checkRoom(ctx, b))
-	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
+	m, err := b.Request(ctx, events.Message{Subject: b.QuestionSubject("state", ""), Header: events.Header{}})
 	if err != nil {
 		return append(checks, result("coordinator", "", err, "start one with `rookery coordinator`"))
 	}
@@ -137,27 +139,29 @@ func checkBus(ctx context.Context, l *link) []check {
 // renewWithin is how long before a certificate ends the doctor warns.
 const renewWithin = 14 * 24 * time.Hour
 
-// checkCertificates checks that those of the server that is connected are valid for long enough.
-func checkCertificates(chain []*x509.Certificate, now time.Time) check {
-	until, of := time.Time{}, ""
-	for _, c := range chain {
-		if until.IsZero() || c.NotAfter.Before(until) {
-			until, of = c.NotAfter, c.Subject.CommonName
+// checkCertificates checks that the certificates of the servers are valid for long enough.
+func checkCertificates(servers []bus.Server, now time.Time) check {
+	slices.SortStableFunc(servers, func(a, b bus.Server) int { return a.CertificateEnds.Compare(b.CertificateEnds) })
+	var ending []error
+	for _, s := range servers {
+		switch left := s.CertificateEnds.Sub(now); {
+		case left < 0:
+			ending = append(ending, fmt.Errorf("that of %s ended on %s", s.Name, s.CertificateEnds.Format(time.DateOnly)))
+		case left < renewWithin:
+			ending = append(ending, fmt.Errorf("that of %s ends on %s", s.Name, s.CertificateEnds.Format(time.DateOnly)))
 		}
 	}
-	found := fmt.Sprintf("that of %s is valid until %s", of, until.Format(time.DateOnly))
-	var err error
-	if until.Sub(now) < renewWithin {
-		err = errors.New(found)
-	}
-	return result("certificate", found, err, "run `rookery secure renew`, and copy what it says to the servers: clients cannot connect after that day")
+	return result("certificate", fmt.Sprintf("the first one ends on %s: that of %s", servers[0].CertificateEnds.Format(time.DateOnly), servers[0].Name),
+		errors.Join(ending...), "run `rookery secure renew`, and copy what it says to the servers: clients cannot connect to a server after that day")
 }
 
 // checkServers checks the versions of the servers.
 func checkServers(servers []bus.Server) check {
-	words := make([]string, len(servers))
-	for i, s := range servers {
-		words[i] = s.Name + " runs " + s.Version
+	var words []string
+	for _, s := range servers {
+		if s.Version != "" {
+			words = append(words, s.Name+" runs "+s.Version)
+		}
 	}
 	return result("servers", strings.Join(words, ", ")+"; the oldest supported is "+bus.OldestServer, problemsOf(servers),
 		"upgrade one server after the other: stop it, install nats-server "+bus.OldestServer+" or later, and start it")

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"crypto/x509"
-	"crypto/x509/pkix"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -31,15 +30,23 @@ func TestTheDoctorNamesOldServers(t *testing.T) {
 	}
 }
 
-// TestTheDoctorWarnsBeforeACertificateEnds looks at a chain whose last is valid for less long than the first.
+// TestTheDoctorWarnsBeforeACertificateEnds looks at three servers, of which one or two have certificates that end soon, or have ended.
 func TestTheDoctorWarnsBeforeACertificateEnds(t *testing.T) {
-	of := func(name string, days int) *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotAfter: noon.AddDate(0, 0, days)}
-	}
-	for days, ok := range map[int]bool{-1: false, 13: false, 15: true} {
-		got := checkCertificates([]*x509.Certificate{of("nats-1", 300), of("Rookery", days)}, noon)
-		if got.OK != ok || !strings.HasPrefix(got.Found, "that of Rookery is valid until 20") || (got.Advice == "") != ok {
-			t.Errorf("%d days: %+v", days, got)
+	for _, tt := range []struct {
+		days [3]int
+		ok   bool
+		want string
+	}{
+		{[3]int{300, 15, 200}, true, "the first one ends on 2026-12-07: that of nats-2"},
+		{[3]int{300, 200, 13}, false, "that of nats-3 ends on 2026-12-05"},
+		{[3]int{-2, 200, 13}, false, "that of nats-1 ended on 2026-11-20\nthat of nats-3 ends on 2026-12-05"},
+	} {
+		var servers []bus.Server
+		for i, days := range tt.days {
+			servers = append(servers, bus.Server{Name: fmt.Sprintf("nats-%d", i+1), CertificateEnds: noon.AddDate(0, 0, days)})
+		}
+		if got := checkCertificates(servers, noon); got.OK != tt.ok || got.Found != tt.want || (got.Advice == "") != tt.ok {
+			t.Errorf("%d days: %+v, want %q", tt.days, got, tt.want)
 		}
 	}
 }

@@ -61,9 +61,9 @@ func serve(t *testing.T, config string) (url string, options *server.Options) {
 }
 
 // atURL returns the bus at the server.
-func atURL(t *testing.T, url string) *bus.JetStream {
+func atURL(t *testing.T, url string, options ...nats.Option) *bus.JetStream {
 	t.Helper()
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,10 +21,13 @@ const OldestServer = "2.12.0"
 // ErrOldServer occurs when a server is older than OldestServer.
 var ErrOldServer = errors.New("the oldest supported version is " + OldestServer)
 
-// Server is a NATS server and its version.
+// Server is a NATS server and its version. The version is empty for a server whose certificate has ended: its name is that in the certificate,
+// or else its address.
 type Server struct {
 	Name    string `json:"name"`
-	Version string `json:"version"`
+	Version string `json:"version,omitempty"`
+	// CertificateEnds is when the first certificate of the server's chain ends; zero for a server without TLS.
+	CertificateEnds time.Time `json:"certificate_ends,omitzero"`
 }
 
 // Err returns nil for a server that is supported, else ErrOldServer. A version that is not one of semantic versioning passes: it is a build of
@@ -43,7 +47,7 @@ const serverFor = 2 * time.Second
 const metadataVersion = "_nats.ver"
 
 // Servers returns the servers that the client sees, by name: the one that it is connected to, those that this one tells of, and the one that
-// leads the log, which may be behind a leaf node. It leaves out those that do not answer.
+// leads the log, which may be behind a leaf node. It leaves out those that do not answer, except those whose own certificate has ended.
 func (b *JetStream) Servers(ctx context.Context) []Server {
 	ctx, cancel := context.WithTimeout(ctx, serverFor)
 	defer cancel()
@@ -56,15 +60,46 @@ func (b *JetStream) Servers(ctx context.Context) []Server {
 	asked.Go(func() { found[len(known)] = b.logLeader(ctx) })
 	asked.Wait()
 	found = append(found, b.connected())
-	found = slices.DeleteFunc(found, func(s Server) bool { return s.Name == "" || s.Version == "" })
+	return merged(found)
+}
+
+// merged returns the servers by name, each once: the leader of the log is seen without its certificate, and a server whose certificate has
+// ended without its version.
+func merged(found []Server) (all []Server) {
 	slices.SortFunc(found, func(a, b Server) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
-	return slices.Compact(found)
+	for _, s := range found {
+		if s.Name == "" || (s.Version == "" && s.CertificateEnds.IsZero()) {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].Name != s.Name || (all[len(all)-1].Version != "" && all[len(all)-1].Version != s.Version) {
+			all = append(all, s)
+			continue
+		}
+		last := &all[len(all)-1]
+		last.Version = s.Version
+		if s.CertificateEnds.After(last.CertificateEnds) { // a connection that is open may be from before a renewal
+			last.CertificateEnds = s.CertificateEnds
+		}
+	}
+	return all
 }
 
 func (b *JetStream) connected() Server { return serverOf(b.conn) }
 
 func serverOf(conn *nats.Conn) Server {
-	return Server{conn.ConnectedServerName(), conn.ConnectedServerVersion()}
+	s := Server{Name: conn.ConnectedServerName(), Version: conn.ConnectedServerVersion()}
+	state, err := conn.TLSConnectionState()
+	if err != nil {
+		return s // the connection is without TLS
+	}
+	s.CertificateEnds = state.PeerCertificates[0].NotAfter
+	for i, chain := range state.VerifiedChains {
+		first := slices.MinFunc(chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+		if i == 0 || first.NotAfter.After(s.CertificateEnds) { // one valid chain is enough
+			s.CertificateEnds = first.NotAfter
+		}
+	}
+	return s
 }
 
 // serverAt asks the server at the URL by a connection of its own, as the user of this one.
@@ -76,7 +111,11 @@ func (b *JetStream) serverAt(url string) Server {
 	options.ConnectedCB, options.ClosedCB, options.DisconnectedCB, options.DisconnectedErrCB = nil, nil, nil, nil
 	options.ReconnectedCB, options.DiscoveredServersCB, options.AsyncErrorCB = nil, nil, nil
 	conn, err := options.Connect()
-	if err != nil {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && time.Now().After(invalid.Cert.NotAfter):
+		return Server{Name: cmp.Or(invalid.Cert.Subject.CommonName, url), CertificateEnds: invalid.Cert.NotAfter}
+	case err != nil:
 		return Server{}
 	}
 	defer conn.Close()
@@ -90,5 +129,5 @@ func (b *JetStream) logLeader(ctx context.Context) Server {
 		return Server{}
 	}
 	info := found.CachedInfo()
-	return Server{info.Cluster.Leader, info.Config.Metadata[metadataVersion]}
+	return Server{Name: info.Cluster.Leader, Version: info.Config.Metadata[metadataVersion]}
 }
