@@ -270,6 +270,24 @@ nats: $(BIN)/nats ## Build the nats CLI, the people's client
 $(BIN)/nats: .ci/tools/nats/go.mod
 	cd .ci/tools/nats && $(GO) build -o $@ github.com/nats-io/natscli/nats
 
+# RELEASE is the folder that `make release` writes to.
+RELEASE := $(BIN)/release
+.PHONY: release
+release: $(BIN)/nfpm $(BIN)/cyclonedx-gomod ## Build programs, packages and images of this commit: make release RELEASE=/tmp/rookery
+	@deploy/release $(RELEASE)
+
+$(BIN)/nfpm: .ci/tools/nfpm.version
+	GOBIN=$(BIN) $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$$(cat $<)
+	@touch $@
+
+$(BIN)/cyclonedx-gomod: .ci/tools/cyclonedx-gomod.version
+	GOBIN=$(BIN) $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$$(cat $<)
+	@touch $@
+
+.PHONY: test-release
+test-release: ## Build a release twice on clean clones, compare them, and try the packages and the program of arm64
+	@.ci/release-check
+
 .PHONY: bench
 bench: setup ## Measure: ours, the bare thing beside it, and the ratio
 	@set -o pipefail; { $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 10m ./cmd/rookerytest && \

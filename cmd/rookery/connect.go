@@ -35,6 +35,9 @@ func (l *link) flags(cmd *cobra.Command) {
 	f.StringVarP(&l.server, "server", "s", os.Getenv("NATS_URL"), "NATS server `URL` (NATS_URL)")
 	f.StringVar(&l.creds, "creds", os.Getenv("NATS_CREDS"), "NATS credentials `file` (NATS_CREDS)")
 	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name`, or a path of one (NATS_CONTEXT; default the selected context)")
+	setBy(f, "server", "NATS_URL")
+	setBy(f, "creds", "NATS_CREDS")
+	setBy(f, "context", "NATS_CONTEXT")
 }
 
 // The client pings the server to detect a connection that died silently. It drops and replaces such a connection within

@@ -30,6 +30,7 @@ func coordinatorCommand(l *link) *cobra.Command {
 writes from one leader only, so two coordinators that both believe they lead cannot contradict each other.`,
 		Example: `  rookery coordinator --server nats://10.0.0.1:4222
   NATS_CONTEXT=production rookery coordinator
+  rookery coordinator --config /etc/rookery/coordinator.yaml
   rookery coordinator --metrics 127.0.0.1:9464
   rookery coordinator --backup /var/backups/rookery --backup-every 1h --backup-keep 24
   OTEL_EXPORTER_OTLP_ENDPOINT=http://10.0.0.9:4318 rookery coordinator`,
@@ -82,6 +83,7 @@ writes from one leader only, so two coordinators that both believe they lead can
 	a.flag(cmd, "the keys that sign rounds, and credentials of nodes that join")
 	metricsFlag(cmd, &metrics)
 	backups.flags(cmd)
+	configurationFlag(cmd)
 	return cmd
 }
 

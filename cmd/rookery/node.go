@@ -51,6 +51,7 @@ func nodeCommand(l *link) *cobra.Command {
 		Long: `Run a node. It joins the cluster, carries out its orders through Podman, and reports the state of its containers. When you stop or
 upgrade a node, its containers continue to run, and it adopts them when it starts again.`,
 		Example: `  rookery node --server nats://10.0.0.1:4222 --address 10.0.0.7
+  rookery node --config /etc/rookery/node.yaml
   rookery node --name edge-3 --zone attic --label disk=ssd --ports 20000-20999 --reserve-cpu 500m --reserve-memory 1GiB`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,6 +107,7 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in "+
 		"CAP_SYS_PTRACE, beyond Podman's defaults; repeatable")
 	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; repeatable")
+	configurationFlag(cmd)
 	cmd.AddCommand(nodeVerbs(l)...)
 	return cmd
 }
@@ -165,6 +167,7 @@ func podmanFlag(cmd *cobra.Command, value *string) {
 		host = defaultPodman
 	}
 	cmd.Flags().StringVar(value, "podman", host, "`URL` of Podman's service (CONTAINER_HOST)")
+	setBy(cmd.Flags(), "podman", "CONTAINER_HOST")
 }
 
 func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, error) {

@@ -19,13 +19,18 @@ The help of every command, as ` + "`rookery COMMAND --help`" + ` prints it. This
 
 `
 
+// withoutVariables takes from the test what gives flags their values on this machine.
+func withoutVariables(t *testing.T) {
+	t.Helper()
+	for _, variable := range []string{"NATS_URL", "NATS_CREDS", "NATS_CONTEXT", "CONTAINER_HOST", "XDG_STATE_HOME"} {
+		t.Setenv(variable, "")
+	}
+	t.Setenv("HOME", "/root")
+}
+
 // TestReferenceIsFresh compares README.md with the help of every command.
 func TestReferenceIsFresh(t *testing.T) {
-	t.Setenv("NATS_URL", "")
-	t.Setenv("NATS_CREDS", "")
-	t.Setenv("NATS_CONTEXT", "")
-	t.Setenv("CONTAINER_HOST", "")
-	t.Setenv("HOME", "/root")
+	withoutVariables(t)
 	t.Setenv("XDG_STATE_HOME", "/var/lib")
 	all := commandTree()
 	all["rookery"] = root(&link{}) // it lists all commands

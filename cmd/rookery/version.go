@@ -21,6 +21,8 @@ type versions struct {
 	Client  string        `json:"client"`
 	Levels  events.Levels `json:"levels"`
 	Go      string        `json:"go"`
+	Commit  string        `json:"commit,omitempty"` // of which it was built, and its time
+	Time    string        `json:"commit_time,omitempty"`
 	Server  string        `json:"server,omitempty"`
 	Address string        `json:"address,omitempty"`
 	// Level is that of the cluster.
@@ -55,6 +57,7 @@ The coordinators with the nats CLI:
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			own := ownProgram()
 			known := versions{Client: own.Version, Levels: own.Levels, Go: runtime.Version()}
+			known.Commit, known.Time = telemetry.Commit()
 			b, done, err := l.open("rookery version")
 			if err == nil {
 				defer done()
@@ -107,7 +110,11 @@ func printVersions(cmd *cobra.Command, how output, known versions) error {
 	if how.json() {
 		return how.print(cmd.OutOrStdout(), known)
 	}
-	rows := []string{fmt.Sprintf("rookery\t%s\t%s\tbuilt by %s", known.Client, known.Levels, known.Go)}
+	built := "built by " + known.Go
+	if known.Commit != "" {
+		built += " of " + known.Commit + ", " + known.Time
+	}
+	rows := []string{fmt.Sprintf("rookery\t%s\t%s\t%s", known.Client, known.Levels, built)}
 	if known.Server != "" {
 		rows = append(rows, fmt.Sprintf("nats-server\t%s\t\tat %s", known.Server, known.Address))
 	}

@@ -2,7 +2,7 @@
 //
 // It owns the archive's bytes and touches nothing else: the same input gives the same archive, and so the same image.
 //
-//	archive, err := image.Archive("localhost/web:1", binary, "/web")
+//	archive, err := image.Archive("localhost/web:1", runtime.GOARCH, binary, "/web")
 //	err = engine.Load(ctx, bytes.NewReader(archive)) // or: podman load
 package image
 
@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 )
@@ -52,8 +51,8 @@ type manifest struct {
 }
 
 // Archive returns a docker-archive of an image named reference. The image holds the static binary, at the path that
-// the entry point begins with, and nothing else. It is for machines like this one.
-func Archive(reference string, binary []byte, entrypoint ...string) ([]byte, error) {
+// the entry point begins with, and nothing else. The architecture is one of Go's GOARCH.
+func Archive(reference, architecture string, binary []byte, entrypoint ...string) ([]byte, error) {
 	if len(entrypoint) == 0 || !strings.HasPrefix(entrypoint[0], "/") {
 		return nil, errors.New("the entry point must begin with the absolute path of the binary in the image")
 	}
@@ -63,7 +62,7 @@ func Archive(reference string, binary []byte, entrypoint ...string) ([]byte, err
 	}
 	layerSum := digest(layer)
 	settings, err := json.Marshal(config{
-		Architecture: runtime.GOARCH, OS: "linux", Created: time.Unix(0, 0).UTC().Format(time.RFC3339),
+		Architecture: architecture, OS: "linux", Created: time.Unix(0, 0).UTC().Format(time.RFC3339),
 		Config: configProcess{Entrypoint: entrypoint, Env: []string{"PATH=/"}, WorkingDir: "/"},
 		RootFS: rootFS{Type: "layers", DiffIDs: []string{"sha256:" + layerSum}},
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 func TestArchiveHoldsManifestConfigAndLayer(t *testing.T) {
-	archive, err := image.Archive("localhost/web:1", []byte("binary"), "/bin/web", "-x")
+	archive, err := image.Archive("localhost/web:1", "arm64", []byte("binary"), "/bin/web", "-x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,14 @@ func TestArchiveHoldsManifestConfigAndLayer(t *testing.T) {
 		if header.Name == "manifest.json" && !strings.Contains(string(body), `"localhost/web:1"`) {
 			t.Errorf("the manifest has no reference: %s", body)
 		}
+		if strings.HasSuffix(header.Name, ".json") && header.Name != "manifest.json" && !strings.Contains(string(body), `"architecture":"arm64"`) {
+			t.Errorf("the config has another architecture: %s", body)
+		}
 	}
 	if len(names) != 3 || !slices.Contains(names, "manifest.json") {
 		t.Errorf("the archive holds %q, want a manifest, a config and a layer", names)
 	}
-	again, err := image.Archive("localhost/web:1", []byte("binary"), "/bin/web", "-x")
+	again, err := image.Archive("localhost/web:1", "arm64", []byte("binary"), "/bin/web", "-x")
 	if err != nil || !bytes.Equal(archive, again) {
 		t.Errorf("the same input gave another archive (%v)", err)
 	}
@@ -46,7 +49,7 @@ func TestArchiveHoldsManifestConfigAndLayer(t *testing.T) {
 
 func TestArchiveWantsAnAbsolutePath(t *testing.T) {
 	for _, entrypoint := range [][]string{nil, {"web"}} {
-		if _, err := image.Archive("localhost/web:1", nil, entrypoint...); err == nil {
+		if _, err := image.Archive("localhost/web:1", "arm64", nil, entrypoint...); err == nil {
 			t.Errorf("Archive with the entry point %q gave no error", entrypoint)
 		}
 	}

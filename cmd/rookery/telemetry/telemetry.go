@@ -129,6 +129,23 @@ func Version() string {
 	return "unknown"
 }
 
+// Commit returns the commit that the program was built of, and its time as in RFC 3339; both are empty if the build did not know them.
+func Commit() (commit, at string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			at = s.Value
+		}
+	}
+	return commit, at
+}
+
 // Meter makes the instruments of one package; nil without metrics.
 func (t *Telemetry) Meter(part string) metric.Meter {
 	if t.meters == nil {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func LoadWeb(t testing.TB, uris ...string) string {
 // arguments.
 func WebArchive(t testing.TB, args ...string) []byte {
 	t.Helper()
-	archive, err := image.Archive(WebReference, build(t, "web"), append([]string{"/web"}, args...)...)
+	archive, err := image.Archive(WebReference, runtime.GOARCH, build(t, "web"), append([]string{"/web"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func WebArchive(t testing.TB, args ...string) []byte {
 // behind its end.
 func OwnWebArchive(t testing.TB, reference string) []byte {
 	t.Helper()
-	archive, err := image.Archive(reference, append(build(t, "web"), reference...), "/web")
+	archive, err := image.Archive(reference, runtime.GOARCH, append(build(t, "web"), reference...), "/web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ const ShardKVReference = "localhost/rookery/shardkv:1"
 // LoadShardKV builds the example of a stateful service and loads it as an image into each Podman.
 func LoadShardKV(t testing.TB, uris ...string) {
 	t.Helper()
-	archive, err := image.Archive(ShardKVReference, build(t, "shardkv"), "/shardkv")
+	archive, err := image.Archive(ShardKVReference, runtime.GOARCH, build(t, "shardkv"), "/shardkv")
 	if err != nil {
 		t.Fatal(err)
 	}
