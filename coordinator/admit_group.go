@@ -64,6 +64,9 @@ func (t *Turn) memberChanges(id events.ServiceID, m events.GroupMember) ([]event
 		return nil, events.Reject(events.CodeInvalidValue, "mode",
 			"service %s is a job, which cannot be rolled back when another service fails: drop it first, or leave it out", id)
 	}
+	if err := t.knows(m.Spec); err != nil {
+		return nil, err
+	}
 	if err := whileSuspended(s, m.Ensure()); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,11 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	if err := t.unseen(id, guard(command).IfSeq); err != nil {
 		return nil, err
 	}
+	if c, is := command.(events.ServiceEnsure); is {
+		if err := t.knows(c.Spec); err != nil {
+			return nil, err
+		}
+	}
 	s := t.Cluster.Services[id]
 	if err := whileSuspended(s, command); err != nil {
 		return nil, err

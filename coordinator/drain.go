@@ -193,7 +193,8 @@ func (t *Turn) nodeDue(cmd *projections.Command) {
 	left := t.instancesOn([]*projections.Node{n})[n.Name]
 	grace := time.Duration(0)
 	for _, i := range left {
-		grace = max(grace, time.Duration(t.Cluster.Services[i.ID.Service].Revisions[i.Revision].Spec.StopGrace))
+		spec := t.Cluster.Services[i.ID.Service].Revisions[i.Revision].Spec
+		grace = max(grace, time.Duration(spec.StopGrace+spec.DrainsFor()))
 	}
 	if t.Now.Before(n.Drain.Until.Add(drainGrace + grace)) {
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // Running are the programs that take part in the cluster, as far as the leader knows. The log has none of it while an upgrade goes on: an older
@@ -32,6 +33,22 @@ func NeedsRunning(m events.Message) bool {
 type Process struct {
 	Incarnation string         `json:"incarnation"`
 	Program     events.Program `json:"program"`
+}
+
+// reached returns an error unless the cluster has reached the level with which came what the field asks for: older programs could not read it.
+func reached(c *projections.Cluster, level events.Level, field, what string) error {
+	if c.Level >= level {
+		return nil
+	}
+	return events.Reject(events.CodeOlder, field, "the cluster is at level %d, and %s came with level %d: upgrade all coordinators and nodes, and run `rookery cluster finish-upgrade`",
+		c.Level, what, level)
+}
+
+// knows returns an error if the spec has a field that older programs may not know. It comes before all other checks: they could not read such a
+// command in a queue either.
+func (t *Turn) knows(s events.Spec) error {
+	level, field := s.Newest()
+	return reached(t.Cluster, level, field, field)
 }
 
 // finishUpgrade raises the cluster to the highest level of its coordinators, unless one of them or a node does not work at it.

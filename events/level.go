@@ -7,8 +7,8 @@ import (
 )
 
 // Level counts what came into the messages that Rookery's programs write to each other. A cluster has one level, which stands in its log.
-// Events and fields that came with a level are only written in a cluster that has reached it. Until then, each program can be replaced by one
-// of the version before.
+// Events and fields that came with a level are only written in a cluster that has reached it. A new cluster begins at the highest level of
+// its first leader. Later, its operator raises it, and until then each program can be replaced by one of the version before.
 type Level uint32
 
 const (
@@ -19,8 +19,10 @@ const (
 	// LevelAdmissions is the level with which tokens came: cluster.token-created, node.admitted, node.revoked and
 	// instance.session-opened.
 	LevelAdmissions Level = 3
-	// LevelSignatures is the level with which rounds are signed: cluster.signed.
+	// LevelSignatures is the level with which rounds are signed, and nodes may have another key: cluster.signed, and the former key in node.admitted.
 	LevelSignatures Level = 4
+	// LevelDrainDelay is the level with which drain_delay came, in specs.
+	LevelDrainDelay Level = 5
 )
 
 // Levels are the levels at which a program works, both included.
@@ -30,7 +32,7 @@ type Levels struct {
 }
 
 // OwnLevels are the levels at which this program works.
-var OwnLevels = Levels{Most: LevelSignatures}
+var OwnLevels = Levels{Most: LevelDrainDelay}
 
 // Hold reports whether a program with these levels works at this one.
 func (l Levels) Hold(level Level) bool { return l.Least <= level && level <= l.Most }

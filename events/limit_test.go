@@ -48,6 +48,7 @@ func TestSpecsAreTakenUpToTheirLimits(t *testing.T) {
 		"sysctls":                {MaxSysctls, entries(`"sysctls":{%s}`, `"net.a#":"1"`)},
 		"sidecars":               {MaxSidecars, entries(`"sidecars":[%s]`, `{"name":"c#","image":"i"}`)},
 		"stop_grace":             {seconds(MaxStopGrace), number(`"stop_grace":"%ds"`)},
+		"drain_delay":            {seconds(MaxDrainDelay), number(`"drain_delay":"%ds"`)},
 		"scale":                  {MaxScale, number(`"scale":%d`)},
 		"scale with a topology":  {MaxTopologyScale, number(`"topology":{},"scale":%d`)},
 		"scale with snapshots":   {MaxSnapshotScale, number(state + `"scale":%d`)},
@@ -83,7 +84,7 @@ func TestSpecsAreTakenUpToTheirLimits(t *testing.T) {
 // TestLeastValuesAreTaken sets fields to the least value that they may have.
 func TestLeastValuesAreTaken(t *testing.T) {
 	for _, fields := range []string{
-		`"resources":{"cpu":"0"}`, `"stop_grace":"0s"`, `"scale":0`, `"health":{"exec":["a"],"interval":"100ms"}`, `"restart":{"delay":"10ms"}`,
+		`"resources":{"cpu":"0"}`, `"stop_grace":"0s"`, `"drain_delay":"0s"`, `"scale":0`, `"health":{"exec":["a"],"interval":"100ms"}`, `"restart":{"delay":"10ms"}`,
 		`"volumes":[{"name":"v","path":"/v","state":true}],"snapshot":{"every":"1m"}`, `"update":{"progress_deadline":"1s","healthy_deadline":"1s","min_healthy":"1s"}`,
 		`"update":{"max_failure_ratio":0}`, `"update":{"max_failure_ratio":1}`,
 	} {

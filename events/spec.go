@@ -53,6 +53,7 @@ type Spec struct {
 	// StopGrace is the time between the request to stop and the kill. The hook hooks.before_stop has as much time, before and in addition.
 	// Default: 10s; 0s also means the default.
 	StopGrace Duration `json:"stop_grace,omitzero"`
+	DrainSpec
 	ProcessSpec
 	NetworkSpec
 	VolumeSpec
@@ -150,6 +151,7 @@ func (s Spec) withDefaults() Spec {
 			s.Ports[i].Protocol = TCP
 		}
 	}
+	s.DrainSpec = s.DrainSpec.canonical()
 	s.ProcessSpec = s.ProcessSpec.canonical()
 	s.NetworkSpec = s.NetworkSpec.canonical()
 	s.VolumeSpec = s.VolumeSpec.canonical()
@@ -177,6 +179,15 @@ func (s Spec) Hash() string {
 	}
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
+}
+
+// Newest returns the level with which the newest of the spec's fields came, and that field. Programs that do not work at the level would not do
+// what the field says.
+func (s Spec) Newest() (Level, string) {
+	if s.DrainSpec.canonical().DrainDelay != nil {
+		return LevelDrainDelay, "drain_delay"
+	}
+	return 0, ""
 }
 
 // Positional reports whether it matters which ordinals instances have: to their volumes, to what they learn of each other, or to where they
@@ -217,7 +228,7 @@ func (s Spec) check() error {
 
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
-		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
+		s.DrainSpec.check(), s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.DisconnectSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
 		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn), s.checkSnapshot(), s.ExclusiveSpec.check(s.Mode, s.Disconnects()),

@@ -65,6 +65,7 @@ var brokenFields = []struct {
 	{`"capabilities":["NET RAW"]`, CodeInvalidValue, "capabilities[0]", "NET RAW"},
 	{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "not a capability"},
 	{`"ulimits":[{"name":"files","value":1}]`, CodeInvalidValue, "ulimits[0].name", "nofile"},
+	{`"ulimits":[{"name":"core"}]`, CodeMissingField, "ulimits[0].value", "missing"},
 	{`"ulimits":[{"name":"core","value":1},{"name":"core","value":2}]`, CodeInvalidValue, "ulimits[1].name", "ulimits[0]"},
 	{`"ulimits":[{"name":"core","value":-1}]`, CodeOutOfRange, "ulimits[0].value", "negative"},
 	{`"shm_size":"64"`, CodeInvalidValue, "shm_size", "64MiB"},

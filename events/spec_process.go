@@ -37,8 +37,8 @@ type ProcessSpec struct {
 type Ulimit struct {
 	// Name is that of setrlimit, as in nofile.
 	Name UlimitName `json:"name"`
-	// Value is in the limit's own unit.
-	Value uint64 `json:"value"`
+	// Value is in the limit's own unit. It has no default: 0 is a limit too.
+	Value *uint64 `json:"value"`
 }
 
 // UlimitName is the name of a limit, as setrlimit has it.
@@ -142,6 +142,9 @@ func checkUlimits(limits []Ulimit) error {
 		}
 		if j := slices.IndexFunc(limits[:i], func(o Ulimit) bool { return o.Name == l.Name }); j >= 0 {
 			return Reject(CodeInvalidValue, field, "ulimits[%d] and ulimits[%d] both set %s: leave one", j, i, l.Name)
+		}
+		if l.Value == nil {
+			return Reject(CodeMissingField, fmt.Sprintf("ulimits[%d].value", i), "ulimits[%d].value is missing: say how many, as in {\"name\":\"nofile\",\"value\":1024}", i)
 		}
 	}
 	return nil

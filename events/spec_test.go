@@ -78,6 +78,7 @@ func TestSpecsThatBreakARule(t *testing.T) {
 		{with(func(s *Spec) { s.Labels = map[string]string{"a": long} }), CodeOutOfRange, "labels.a", "4097"},
 		{with(func(s *Spec) { s.StopGrace = -1 }), CodeOutOfRange, "stop_grace", "-1ns"},
 		{with(func(s *Spec) { s.StopGrace = MaxStopGrace + 1 }), CodeOutOfRange, "stop_grace", "1h"},
+		{with(func(s *Spec) { s.DrainDelay = new(Duration); *s.DrainDelay = -1 }), CodeOutOfRange, "drain_delay", "-1ns"},
 	} {
 		t.Run(tt.field+" "+string(tt.code), func(t *testing.T) {
 			wantRejection(t, tt.spec.check(), tt.code, tt.field, tt.says)

@@ -61,9 +61,10 @@ type Hooks struct {
 	// Snapshot tells the instance to write its data to its volumes with state, and to leave these unchanged until the node has kept them:
 	// in phase hold of a snapshot. It needs no topology.
 	Snapshot *Hook `json:"snapshot,omitempty"`
-	// BeforeStop prepares a running instance for its end when the node is told to stop it, in every mode and without a topology. It has
-	// stop_grace for that, and the instance has as much again after the signal. Where the hook fails or takes longer, the node stops the
-	// instance all the same. Set update.healthy_deadline above both together: an update waits no longer than that for an instance to stop.
+	// BeforeStop prepares a running instance for its end when the node is told to stop it, in every mode and without a topology. It comes after
+	// drain_delay. It has stop_grace for that, and the instance has as much again after the signal. Where the hook fails or takes longer, the node
+	// stops the instance all the same. Set update.healthy_deadline above all three together: an update waits no longer than that for an instance to
+	// stop.
 	BeforeStop *Hook `json:"before_stop,omitempty"`
 }
 

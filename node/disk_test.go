@@ -60,7 +60,7 @@ func TestWhatIsNotToBeMeasuredAnyMoreIsLeftAlone(t *testing.T) {
 	full := node.Usage{Own: 11}
 	other := container(node.Running, 0)
 	other.Handle = "other"
-	stops := limited().Ordered(events.Order{Action: events.ActionStop})
+	stops := limited().Ordered(events.Order{Action: events.ActionStop}, start)
 	sick := limited().Measured(*container(node.Running, 0), full, start)
 	if v := limited().Measured(*other, full, start); v.Phase != events.PhaseOnline {
 		t.Error("what another container takes counts")

@@ -174,7 +174,7 @@ type Container struct {
 	Sidecars []string
 	Ended    string
 	Beside   bool
-	// BeforeStop is the hook that the node runs before it stops a main container; nil for none.
+	// BeforeStop is what comes before the stop of a main container; nil for nothing.
 	BeforeStop *BeforeStop
 }
 

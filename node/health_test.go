@@ -17,7 +17,7 @@ func checked(startPeriod time.Duration) node.View {
 		Exec: []string{"/check"}, Interval: events.DefaultCheckInterval, Timeout: events.DefaultCheckTimeout, Retries: 2,
 		StartPeriod: events.Duration(startPeriod),
 	}}, RestartSpec: quick}
-	v := node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}).Prepared(*container(node.Created, 0), start)
+	v := node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}, start).Prepared(*container(node.Created, 0), start)
 	return v.Done(node.StepStart, start)
 }
 
@@ -51,9 +51,9 @@ func TestAnInstanceServesOnceItIsHealthy(t *testing.T) {
 		"in its start period":           {checked(time.Minute).Checked(c, no, after(79*time.Second)), 80 * time.Second, node.StepCheck, events.PhaseStarted},
 		"after its start period":        {checked(time.Minute).Checked(c, no, after(80*time.Second)), 80 * time.Second, node.StepStop, events.PhaseOffline},
 		"an answer of one before":       {checked(0).Checked(node.Container{Handle: "other"}, nil, start), 0, node.StepCheck, events.PhaseStarted},
-		"an answer after an order":      {serving.Ordered(events.Order{Action: events.ActionStop}).Checked(c, no, after(time.Hour)), time.Hour, node.StepStop, events.PhaseOnline},
+		"an answer after an order":      {serving.Ordered(events.Order{Action: events.ActionStop}, start).Checked(c, no, after(time.Hour)), time.Hour, node.StepStop, events.PhaseOnline},
 		"an answer after the exit":      {serving.Found(container(node.Exited, 0), after(1), after(1)).Checked(c, nil, after(2)), 2, node.StepWait, events.PhaseOffline},
-		"adopted, and not asked so far": {node.View{}.Found(container(node.Running, 0), start, start).Ordered(checked(0).Order), 0, node.StepCheck, events.PhaseStarted},
+		"adopted, and not asked so far": {node.View{}.Found(container(node.Running, 0), start, start).Ordered(checked(0).Order, start), 0, node.StepCheck, events.PhaseStarted},
 	} {
 		step, _ := k.view.Next(after(k.now))
 		if step != k.step || k.view.Phase != k.phase {
@@ -72,7 +72,7 @@ func TestAnInstanceServesOnceItIsHealthy(t *testing.T) {
 func TestRestartPolicies(t *testing.T) {
 	second := events.Duration(time.Second)
 	run := func(r events.Restart, codes ...int32) node.View {
-		v := node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &events.Spec{RestartSpec: events.RestartSpec{Restart: &r}}})
+		v := node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &events.Spec{RestartSpec: events.RestartSpec{Restart: &r}}}, start)
 		for i, code := range codes {
 			now := after(time.Duration(i) * time.Minute)
 			c := container(node.Created, v.NextAttempt())
@@ -101,7 +101,7 @@ func TestRestartPolicies(t *testing.T) {
 		}
 	}
 	never := run(events.Restart{Policy: events.RestartNever}, 1)
-	if again := never.Ordered(events.Order{Action: events.ActionStop}); again.GivenUp() == "" {
+	if again := never.Ordered(events.Order{Action: events.ActionStop}, start); again.GivenUp() == "" {
 		t.Error("an order to stop has it run again")
 	} else if step, _ := again.Next(start); step != node.StepRemove {
 		t.Errorf("the next step of an instance that does not restart and must stop is %d", step)
@@ -125,7 +125,7 @@ func TestTheWholeOfAContainerWithSidecars(t *testing.T) {
 		}
 		v = v.Done(step, after(2*time.Second))
 	}
-	if step, _ := serving().Found(ended, after(1), after(1)).Ordered(events.Order{Action: events.ActionStop}).Next(after(1)); step != node.StepStop {
+	if step, _ := serving().Found(ended, after(1), after(1)).Ordered(events.Order{Action: events.ActionStop}, start).Next(after(1)); step != node.StepStop {
 		t.Errorf("the next step of an instance that must stop while a sidecar runs is %d", step)
 	}
 }

@@ -18,7 +18,7 @@ func TestAnInstanceOfAJob(t *testing.T) {
 	ended := func(code int32) *node.Container {
 		return &node.Container{Handle: "c", State: node.Exited, ExitCode: code}
 	}
-	started := node.View{}.Ordered(run).Prepared(*container(node.Created, 0), start).Done(node.StepStart, start)
+	started := node.View{}.Ordered(run, start).Prepared(*container(node.Created, 0), start).Done(node.StepStart, start)
 	done := started.Found(ended(0), after(1), after(1))
 	beside := ended(0)
 	beside.Beside = true
@@ -36,19 +36,19 @@ func TestAnInstanceOfAJob(t *testing.T) {
 		"ended well, its sidecar runs":  {started.Found(beside, after(1), after(1)), node.StepNone, events.PhaseCompleted},
 		"ended well, and is gone":       {done.Found(nil, after(2), after(2)), node.StepNone, events.PhaseCompleted},
 		"ended well, and runs":          {done.Found(container(node.Running, 0), after(2), after(2)), node.StepNone, events.PhaseCompleted},
-		"ended well, ordered again":     {done.Ordered(run), node.StepNone, events.PhaseCompleted},
-		"ended well, to stop":           {done.Ordered(stop), node.StepRemove, events.PhaseCompleted},
-		"ended well, to stop, stopped":  {started.Found(beside, after(1), after(1)).Ordered(stop), node.StepStop, events.PhaseCompleted},
-		"ended well, removed":           {done.Ordered(stop).Done(node.StepRemove, after(2)), node.StepNone, events.PhaseRemoved},
-		"ended well before adoption":    {node.View{}.Found(ended(0), start, start).Ordered(run), node.StepNone, events.PhaseCompleted},
-		"ended well, and was to stop":   {started.Ordered(stop).Found(ended(0), after(1), after(1)), node.StepRemove, events.PhaseStopped},
+		"ended well, ordered again":     {done.Ordered(run, start), node.StepNone, events.PhaseCompleted},
+		"ended well, to stop":           {done.Ordered(stop, start), node.StepRemove, events.PhaseCompleted},
+		"ended well, to stop, stopped":  {started.Found(beside, after(1), after(1)).Ordered(stop, start), node.StepStop, events.PhaseCompleted},
+		"ended well, removed":           {done.Ordered(stop, start).Done(node.StepRemove, after(2)), node.StepNone, events.PhaseRemoved},
+		"ended well before adoption":    {node.View{}.Found(ended(0), start, start).Ordered(run, start), node.StepNone, events.PhaseCompleted},
+		"ended well, and was to stop":   {started.Ordered(stop, start).Found(ended(0), after(1), after(1)), node.StepRemove, events.PhaseStopped},
 		"ended badly":                   {started.Found(ended(1), after(1), after(1)), node.StepNone, events.PhaseOffline},
-		"ended badly before adoption":   {node.View{}.Found(ended(1), start, start).Ordered(run), node.StepNone, events.PhaseOffline},
+		"ended badly before adoption":   {node.View{}.Found(ended(1), start, start).Ordered(run, start), node.StepNone, events.PhaseOffline},
 		"killed for want of memory":     {started.Found(killed, after(1), after(1)), node.StepNone, events.PhaseOffline},
 		"its sidecar ended before":      {started.Found(torn, after(1), after(1)), node.StepNone, events.PhaseOffline},
-		"could not be made, and waits":  {node.View{}.Ordered(run).Failed(node.StepPrepare, errors.New("no"), later), node.StepWait, events.PhaseOffline},
+		"could not be made, and waits":  {node.View{}.Ordered(run, start).Failed(node.StepPrepare, errors.New("no"), later), node.StepWait, events.PhaseOffline},
 		"of a service, ended well":      {serving().Found(ended(0), after(1), after(1)), node.StepRemove, events.PhaseOffline},
-		"of a service, found like that": {node.View{}.Found(ended(0), start, start).Ordered(events.Order{Action: events.ActionRun}), node.StepRemove, events.PhaseOffline},
+		"of a service, found like that": {node.View{}.Found(ended(0), start, start).Ordered(events.Order{Action: events.ActionRun}, start), node.StepRemove, events.PhaseOffline},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, _ := c.view.Next(later)

@@ -13,6 +13,8 @@ type View struct {
 	Instance events.InstanceID
 	// Order is the latest one; its Action is "" if there is no order.
 	Order events.Order
+	// Ordering is when the node first received an order of its action.
+	Ordering time.Time
 	// Container is the engine's container of the instance; nil for none.
 	Container *Container
 	// Initialized reports whether the init container for the next main container has succeeded.
@@ -120,6 +122,8 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 		return StepWait, v.RetryAt
 	case v.elsewhere(now):
 		return StepWait, v.Elsewhere
+	case now.Before(v.drained()):
+		return StepWait, v.drained()
 	case v.Container.runs() && v.mustMakeReady():
 		return StepBeforeStop, time.Time{}
 	case v.Container.runs():
@@ -144,10 +148,10 @@ func (v View) StopGrace() time.Duration {
 	return time.Duration(v.Order.Spec.StopGrace)
 }
 
-// Ordered returns the view under a new order, which may come while a step for the earlier one is under way. The view keeps the spec of
+// Ordered returns the view under an order that came now, perhaps while a step for the earlier one is under way. The view keeps the spec of
 // an earlier order, for the grace of a stop. An instance that had stopped or ended before an order to run is offline: its next attempt
 // is due.
-func (v View) Ordered(o events.Order) View {
+func (v View) Ordered(o events.Order, now time.Time) View {
 	if o.Spec == nil {
 		o.Spec = v.Order.Spec
 	}
@@ -156,7 +160,7 @@ func (v View) Ordered(o events.Order) View {
 	}
 	before := v.Order.Action
 	if o.Action != before {
-		v.Failures, v.RetryAt, v.Ends, v.MadeReady = 0, time.Time{}, nil, ""
+		v.Failures, v.RetryAt, v.Ends, v.MadeReady, v.Ordering = 0, time.Time{}, nil, "", now
 	}
 	v.Order = o
 	if v.asked() == nil {

@@ -14,7 +14,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 func ordered(action events.Action) node.View {
-	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace, RestartSpec: quick}})
+	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace, RestartSpec: quick}}, start)
 }
 
 // quick restarts instances after a second.
@@ -30,7 +30,7 @@ func serving() node.View {
 	return v.Done(node.StepStart, start).Done(node.StepServe, start)
 }
 
-func stopping() node.View { return serving().Ordered(events.Order{Action: events.ActionStop}) }
+func stopping() node.View { return serving().Ordered(events.Order{Action: events.ActionStop}, start) }
 
 func TestAViewSaysWhatIsSeenAndWhatComesNext(t *testing.T) {
 	pull := &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"}
@@ -68,7 +68,7 @@ func TestAViewSaysWhatIsSeenAndWhatComesNext(t *testing.T) {
 		"stopped":                  {stopping().Done(node.StepStop, start), start, node.StepRemove, events.PhaseStopped, 0, ""},
 		"removed":                  {stopping().Done(node.StepStop, start).Done(node.StepRemove, start), start, node.StepNone, events.PhaseRemoved, 0, ""},
 		"an order to stop nothing": {ordered(events.ActionStop), start, node.StepRemove, events.PhasePlaced, 0, ""},
-		"an order to forget":       {stopping().Ordered(events.Order{Action: events.ActionForget}), start, node.StepNone, events.PhaseOnline, 0, ""},
+		"an order to forget":       {stopping().Ordered(events.Order{Action: events.ActionForget}, start), start, node.StepNone, events.PhaseOnline, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, _ := c.view.Next(c.now)
@@ -95,19 +95,19 @@ func TestAnOrderThatComesDuringAStep(t *testing.T) {
 		attempt uint32
 		reason  events.OfflineReason
 	}{
-		"to stop while prepared":             {ordered(events.ActionRun).Ordered(stop).Prepared(*container(node.Created, 0), start), node.StepRemove, events.PhasePrepared, 0, ""},
-		"to stop while a prepare fails":      {ordered(events.ActionRun).Ordered(stop).Failed(node.StepPrepare, no, start), node.StepRemove, events.PhasePlaced, 0, ""},
-		"to stop while started":              {created.Ordered(stop).Done(node.StepStart, start), node.StepStop, events.PhaseStarted, 0, ""},
-		"to stop while a start fails":        {created.Ordered(stop).Failed(node.StepStart, no, start), node.StepRemove, events.PhasePrepared, 0, ""},
-		"to stop while a failure is removed": {failing.Ordered(stop).Done(node.StepRemove, start), node.StepNone, events.PhaseRemoved, 0, ""},
-		"to stop while a removal fails":      {failing.Ordered(stop).Failed(node.StepRemove, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed},
-		"to run while stopped":               {stopping().Ordered(run).Done(node.StepStop, start), node.StepRemove, events.PhaseOffline, 0, events.OfflineUnknown},
-		"to run while removed":               {stopping().Done(node.StepStop, start).Ordered(run).Done(node.StepRemove, start), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
-		"to run after the removal":           {removed.Ordered(run), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
-		"to run what was adopted after it":   {adopted.Ordered(run), node.StepRemove, events.PhaseOffline, 2, events.OfflineExited},
-		"to forget while removed":            {stopping().Done(node.StepStop, start).Ordered(events.Order{Action: events.ActionForget}).Done(node.StepRemove, start), node.StepNone, events.PhaseStopped, 0, ""},
+		"to stop while prepared":             {ordered(events.ActionRun).Ordered(stop, start).Prepared(*container(node.Created, 0), start), node.StepRemove, events.PhasePrepared, 0, ""},
+		"to stop while a prepare fails":      {ordered(events.ActionRun).Ordered(stop, start).Failed(node.StepPrepare, no, start), node.StepRemove, events.PhasePlaced, 0, ""},
+		"to stop while started":              {created.Ordered(stop, start).Done(node.StepStart, start), node.StepStop, events.PhaseStarted, 0, ""},
+		"to stop while a start fails":        {created.Ordered(stop, start).Failed(node.StepStart, no, start), node.StepRemove, events.PhasePrepared, 0, ""},
+		"to stop while a failure is removed": {failing.Ordered(stop, start).Done(node.StepRemove, start), node.StepNone, events.PhaseRemoved, 0, ""},
+		"to stop while a removal fails":      {failing.Ordered(stop, start).Failed(node.StepRemove, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed},
+		"to run while stopped":               {stopping().Ordered(run, start).Done(node.StepStop, start), node.StepRemove, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run while removed":               {stopping().Done(node.StepStop, start).Ordered(run, start).Done(node.StepRemove, start), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run after the removal":           {removed.Ordered(run, start), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run what was adopted after it":   {adopted.Ordered(run, start), node.StepRemove, events.PhaseOffline, 2, events.OfflineExited},
+		"to forget while removed":            {stopping().Done(node.StepStop, start).Ordered(events.Order{Action: events.ActionForget}, start).Done(node.StepRemove, start), node.StepNone, events.PhaseStopped, 0, ""},
 		"to stop and to run while a prepare fails": {
-			ordered(events.ActionRun).Ordered(stop).Ordered(run).Failed(node.StepPrepare, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed,
+			ordered(events.ActionRun).Ordered(stop, start).Ordered(run, start).Failed(node.StepPrepare, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAStepThatFailedAndHadItsEffect(t *testing.T) {
 		"remove":              {created.Failed(node.StepStart, no, start).Failed(node.StepRemove, no, start).Found(nil, later, later), node.StepPrepare, events.PhaseOffline, 0},
 		"stop":                {stopping().Failed(node.StepStop, no, start).Found(container(node.Exited, 0), later, later), node.StepRemove, events.PhaseStopped, 0},
 		"prepare, found after the removal": {
-			ordered(events.ActionRun).Ordered(stop).Failed(node.StepPrepare, no, start).Done(node.StepRemove, start).Found(container(node.Created, 0), later, later),
+			ordered(events.ActionRun).Ordered(stop, start).Failed(node.StepPrepare, no, start).Done(node.StepRemove, start).Found(container(node.Created, 0), later, later),
 			node.StepRemove, events.PhaseRemoved, 0,
 		},
 	} {
@@ -203,7 +203,7 @@ func TestPositionsNeverSink(t *testing.T) {
 	}
 	walk(ordered(events.ActionRun), start, "run", depth)
 	for _, spec := range specs {
-		walk(node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}), start, "run", depth)
+		walk(node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}, start), start, "run", depth)
 	}
 	if walked < 1000 {
 		t.Errorf("only %d views were walked", walked)
@@ -220,7 +220,7 @@ func became(c *node.Container, state node.State) *node.Container {
 func branches(v node.View, now time.Time) map[string]node.View {
 	next := map[string]node.View{}
 	if v.Order.Action == events.ActionRun {
-		next["ordered to stop"] = v.Ordered(events.Order{Action: events.ActionStop})
+		next["ordered to stop"] = v.Ordered(events.Order{Action: events.ActionStop}, now)
 	}
 	if v.Container != nil {
 		next["vanished"] = v.Found(nil, now, now)
@@ -241,22 +241,22 @@ func branches(v node.View, now time.Time) map[string]node.View {
 		made.Role = v.NextRole()
 		made.BeforeStop = node.Plan{Order: v.Order, Role: made.Role}.BeforeStop()
 		next["prepared"] = v.Prepared(*made, now)
-		next["prepared, ordered to stop meanwhile"] = v.Ordered(stop).Prepared(*made, now)
+		next["prepared, ordered to stop meanwhile"] = v.Ordered(stop, now).Prepared(*made, now)
 		next["prepare failed"] = v.Failed(step, errors.New("no"), now)
 		next["prepare failed, and made it"] = v.Failed(step, errors.New("no"), now).Found(made, now, now)
-		next["prepare failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+		next["prepare failed, ordered to stop meanwhile"] = v.Ordered(stop, now).Failed(step, errors.New("no"), now)
 	case node.StepStart:
 		next["done"] = v.Done(step, now)
 		next["start failed"] = v.Failed(step, errors.New("no"), now)
 		next["failed, and runs"] = next["start failed"].Found(became(v.Container, node.Running), now, now)
 		next["failed, and ended"] = next["start failed"].Found(became(v.Container, node.Exited), now, now)
-		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
-		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+		next["done, ordered to stop meanwhile"] = v.Ordered(stop, now).Done(step, now)
+		next["failed, ordered to stop meanwhile"] = v.Ordered(stop, now).Failed(step, errors.New("no"), now)
 	case node.StepRemove:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
-		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
-		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+		next["done, ordered to stop meanwhile"] = v.Ordered(stop, now).Done(step, now)
+		next["failed, ordered to stop meanwhile"] = v.Ordered(stop, now).Failed(step, errors.New("no"), now)
 	case node.StepBeforeStop, node.StepStop:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
@@ -302,7 +302,7 @@ func TestAContainerThatTurnsUpBeforeItIsForgottenIsRemoved(t *testing.T) {
 		node.Exited:  {node.StepRemove, node.StepNone},
 	} {
 		v := node.View{Order: events.Order{Action: events.ActionStop}, Phase: events.PhaseRemoved}
-		v = v.Found(container(state, 0), start, start).Ordered(events.Order{Action: events.ActionForget})
+		v = v.Found(container(state, 0), start, start).Ordered(events.Order{Action: events.ActionForget}, start)
 		for _, next := range want {
 			step, _ := v.Next(start)
 			if step != next || v.Phase != events.PhaseRemoved {

@@ -159,10 +159,10 @@ func (m *maker) text(n *node, name string) string {
 	return pick(m, "text", "a", "", "/data", "1000", "A_B", "10.0.0.7")
 }
 
-// TestSchemasAndServiceAgree makes 500 bodies for each command. The service must refuse every body that the schema refuses. It must accept
+// TestSchemasAndServiceAgree makes 1,000 bodies for each command. The service must refuse every body that the schema refuses. It must accept
 // every body that the schema accepts, except for the rules in unsaid, which no schema expresses.
 func TestSchemasAndServiceAgree(t *testing.T) {
-	const bodies, seed = 500, 1
+	const bodies, seed = 1000, 1
 	broken := make([]int, len(unsaid))
 	for _, sample := range events.Samples() {
 		subject, is := subjectOf(sample)
@@ -225,7 +225,7 @@ var unsaid = []rule{
 	{"invalid-name", `(node_selector|labels|sysctls|env|init\.env|sidecars\[\d+\]\.env|services)(\..*)?`, "the keys of a map have a grammar of their own"},
 	{"missing-field", `services`, "a group has services"},
 	{"invalid-value", `(init\.|sidecars\[\d+\]\.)?image`, "an image has no white space"},
-	{"out-of-range", `(deadline|stop_grace|.*\.(min_healthy|healthy_deadline|silent_after|lost_after|max_delay|attempts|interval|delay)|ttl)`, "a time as text has bounds, some of which are other fields"},
+	{"out-of-range", `(deadline|stop_grace|drain_delay|.*\.(min_healthy|healthy_deadline|silent_after|lost_after|max_delay|attempts|interval|delay)|ttl)`, "a time as text has bounds, some of which are other fields"},
 	{"out-of-range", `resources\..*`, "an amount as text has bounds"},
 	{"out-of-range", `(spread|anti_affinity)\[\d+\]\.values`, "an operator takes so many values"},
 	{"invalid-value", `uses`, "a token takes uses or approval"},
@@ -233,11 +233,12 @@ var unsaid = []rule{
 	{"missing-field", `volumes`, "a snapshot needs something that it holds"},
 	{"missing-field|out-of-range", `restart\.(attempts|window)`, "attempts and window go together"},
 	{"invalid-value", `capabilities\[\d+\]`, "a capability is one of the kernel's"},
-	{"invalid-value", `job|scale|update|health|volumes|sidecars`, "a mode excludes fields"},
+	{"invalid-value", `job|mode|max_per_node|scale|update|health|volumes|sidecars`, "a mode excludes fields"},
 	{"invalid-value", `sidecars\[\d+\]\.name|ports\[\d+\]\.(name|host_port)|ulimits\[\d+\]\.name`, "what is in a list is there once"},
 	{"invalid-value|invalid-name", `hostname|extra_hosts\[\d+\]\.(name|address)`, "hosts and addresses have grammars of their own"},
-	{"invalid-value", `health\.(tcp|http)\.port|after`, "a name is that of something else in the body"},
+	{"invalid-value", `(health|hooks\.[a-z_]+)\.(tcp|http)\.port|after`, "a name is that of something else in the body"},
 	{"invalid-value", `hooks\.[a-z_]+`, "a hook is one of several things"},
+	{"missing-field", `job\.schedule`, "what is said of overlapping runs needs a schedule"},
 	{"invalid-value|missing-field", `update\.[a-z_]+`, "a strategy of updates excludes fields"},
 }
 

@@ -39,6 +39,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, snapshotRows()...)
 	rows = append(rows, suspendRows()...)
 	rows = append(rows, beforeStopRows()...)
+	rows = append(rows, drainRows()...)
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)

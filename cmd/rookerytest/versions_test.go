@@ -37,7 +37,7 @@ type edit struct{ file, from, to string }
 
 // newerEdits make the program one of the next level, with which an event and a field of another event come.
 var newerEdits = []edit{
-	{"events/level.go", "var OwnLevels = Levels{Most: LevelSignatures}", "var OwnLevels = Levels{Most: LevelSignatures + 1}"},
+	{"events/level.go", "var OwnLevels = Levels{Most: LevelDrainDelay}", "var OwnLevels = Levels{Most: LevelDrainDelay + 1}"},
 	{"events/cluster_level.go", "// Kind implements Data.\nfunc (ClusterLevel)", `type ClusterPlanted struct{}
 
 func (ClusterPlanted) Kind() Kind { return v1("cluster", "planted") }
@@ -46,8 +46,8 @@ func (ClusterLevel)`},
 	{"events/registry.go", "of[ClusterLevel](),", "of[ClusterLevel](), of[ClusterPlanted](),"},
 	{"events/node_joined.go", "	Program Program `json:\"program,omitzero\"`", "	Program Program `json:\"program,omitzero\"`\n	Planted bool `json:\"planted,omitzero\"`"},
 	{"projections/apply.go", "	case events.ClusterLevel:", "	case events.ClusterPlanted:\n	case events.ClusterLevel:"},
-	{"coordinator/node.go", "NodeFacts: h.NodeFacts, Program: program})", `NodeFacts: h.NodeFacts, Program: program, Planted: t.Cluster.Level > events.LevelSignatures})
-	if t.Cluster.Level > events.LevelSignatures {
+	{"coordinator/node.go", "NodeFacts: h.NodeFacts, Program: program})", `NodeFacts: h.NodeFacts, Program: program, Planted: t.Cluster.Level > events.LevelDrainDelay})
+	if t.Cluster.Level > events.LevelDrainDelay {
 		t.emit(events.ClusterScope, events.ClusterPlanted{})
 	}`},
 }
@@ -152,10 +152,10 @@ func TestVersionsOnPodman(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, versions := []versionStep{{present, next, events.LevelSignatures + 1, true}}, map[string]string{present: "present", next: "next"}
+	steps, versions := []versionStep{{present, next, events.LevelDrainDelay + 1, true}}, map[string]string{present: "present", next: "next"}
 	if *olderCommit != "" {
 		before := older(t)
-		steps, versions[before] = append([]versionStep{{before, present, events.LevelSignatures, false}}, steps...), "before"
+		steps, versions[before] = append([]versionStep{{before, present, events.LevelDrainDelay, false}}, steps...), "before"
 	}
 	f.startWith(steps[0].from)
 	u := &upgrade{
@@ -179,9 +179,6 @@ func TestVersionsOnPodman(t *testing.T) {
 	f.Ensure("load/tiny", `{"image":"localhost/web:1","scale":0}`)
 	acknowledged := sendsOn(t, f.Cluster, "load/tiny", 0)
 	why := attempt(func() {
-		if steps[0].speaks { // a new cluster is at level 0
-			u.finishes(events.LevelSignatures)
-		}
 		for _, s := range steps {
 			if s.speaks {
 				u.program = s.from

@@ -19,6 +19,7 @@ func testBeforeStop(t *testing.T, b *bench) {
 	plan := b.plan(t)
 	hook := events.Hook{Exec: []string{"/web", "-env", "ROOKERY_PHASE=before_stop ROOKERY_ORDINAL=" + strconv.Itoa(int(plan.Instance.Ordinal))}}
 	plan.Order.Spec.StopGrace = events.Duration(90 * time.Second)
+	plan.Order.Spec.Ports = []events.Port{{Name: "http", Port: 80}}
 	plan.Order.Spec.Hooks = &events.Hooks{BeforeStop: &hook}
 	c := b.prepare(t, plan)
 	b.start(t, c)
@@ -26,7 +27,7 @@ func testBeforeStop(t *testing.T, b *bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &node.BeforeStop{Hook: hook, Within: plan.Order.Spec.StopGrace}
+	want := &node.BeforeStop{Drain: events.DefaultDrainDelay, Hook: &hook, Within: plan.Order.Spec.StopGrace}
 	for who, found := range map[string]*node.Container{"Prepare": &c, "List": one(t, listed, plan.Instance), "Inspect": b.inspect(t, plan)} {
 		if !reflect.DeepEqual(found.BeforeStop, want) {
 			t.Errorf("%s says that it is asked %+v, want %+v", who, found.BeforeStop, want)

@@ -46,7 +46,7 @@ func capped(name events.UlimitName, value uint64) rlimit {
 func limited(ours []rlimit, wanted []events.Ulimit) []rlimit {
 	limits := slices.Clone(ours)
 	for _, w := range wanted {
-		limit := capped(w.Name, w.Value)
+		limit := capped(w.Name, *w.Value)
 		if i := slices.IndexFunc(limits, func(l rlimit) bool { return l.Type == limit.Type }); i >= 0 {
 			limits[i] = limit
 		} else {

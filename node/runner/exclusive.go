@@ -107,7 +107,7 @@ func (a *Agent) guarded(ctx context.Context, heard time.Time, err error) {
 func (a *Agent) renewed(ctx context.Context, heard time.Time) {
 	a.hearing.heard = heard
 	for _, in := range a.inOrder() {
-		if in.view.Exclusive() {
+		if in.view.Order.Window > 0 {
 			in.view.Heard = heard
 			a.settle(ctx, in)
 		}

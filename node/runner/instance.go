@@ -88,7 +88,7 @@ func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 
 // ordered applies the order to the instance. An order to stop interrupts a step that brings the instance up.
 func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
-	after := in.view.Ordered(o)
+	after := in.view.Ordered(o, time.Now())
 	after.Heard = a.hearing.heard
 	if o.Window > 0 && o.Epoch < a.hearing.machine {
 		after = after.Inherited(a.hearing.joined)

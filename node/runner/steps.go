@@ -225,7 +225,7 @@ func (a *Agent) start(ctx context.Context, v node.View) error {
 
 // askBeforeStop runs the container's hook before a stop.
 func (a *Agent) askBeforeStop(ctx context.Context, v node.View) error {
-	err := a.Engine.Ask(ctx, *v.Container, v.Container.BeforeStop.Hook, events.Stopping{Phase: events.BeforeStop}, a.Facts.Address)
+	err := a.Engine.Ask(ctx, *v.Container, *v.Container.BeforeStop.Hook, events.Stopping{Phase: events.BeforeStop}, a.Facts.Address)
 	switch {
 	case err == nil:
 		return nil

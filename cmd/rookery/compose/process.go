@@ -188,7 +188,8 @@ func (o *one) limits() {
 			o.refuse("ulimits."+name, value, "a limit is a number: give the greatest that it may be")
 			continue
 		}
-		o.is.Ulimits = append(o.is.Ulimits, events.Ulimit{Name: events.UlimitName(name), Value: uint64(value)})
+		most := uint64(value)
+		o.is.Ulimits = append(o.is.Ulimits, events.Ulimit{Name: events.UlimitName(name), Value: &most})
 	}
 	o.is.ShmSize = events.Size(max(0, o.ShmSize))
 }

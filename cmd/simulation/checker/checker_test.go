@@ -25,11 +25,17 @@ type said struct {
 
 // told gives a checker a log in which each of these events is a round of its own, a second after the one before. It returns the broken
 // promises.
-func told(t *testing.T, all ...said) []string {
+func told(t *testing.T, all ...said) (broken []string) {
+	t.Helper()
+	_, broken = follows(t, all...)
+	return broken
+}
+
+// follows is told, and also returns the checker.
+func follows(t *testing.T, all ...said) (c *checker.Checker, broken []string) {
 	t.Helper()
 	now := began
-	var broken []string
-	c := checker.New(checker.Outside{
+	c = checker.New(checker.Outside{
 		Server: memory.New(func() time.Time { return now }), Now: func() time.Time { return now },
 		Engines: func() []checker.Engine { return nil }, Trouble: func() (int, bool) { return 0, true },
 		Report: func(b checker.Breach) {
@@ -65,7 +71,7 @@ func told(t *testing.T, all ...said) []string {
 		chain = chain.Extend(closed)
 		c.Stored(bus.Log, []events.Message{m, closed})
 	}
-	return broken
+	return c, broken
 }
 
 // ofOrders returns where the stream of orders has a message. The log has the others.
@@ -174,5 +180,27 @@ func TestAnExclusiveSlotHasNoSecondCopy(t *testing.T) {
 	}
 	if broken := told(t, append(cluster(spec), exclusive(1), retired, removed, exclusive(2))...); len(broken) > 0 {
 		t.Errorf("broken are %q, want none", broken)
+	}
+}
+
+// TestAClusterIsNotSettledWhileANodeTriesAgain pauses an update whose next instance has started and does not serve yet: its node keeps trying.
+func TestAClusterIsNotSettledWhileANodeTriesAgain(t *testing.T) {
+	spec := events.Spec{Image: "localhost/a:1"}
+	next := spec
+	next.Image = "localhost/a:2"
+	all := append(cluster(spec), placed(0, 1, 100), said{web, events.InstanceOnline{InstanceSeen: seen(events.PhaseOnline, 1)}})
+	operation := uint64(2*(len(all)+2) - 1) // two events for each round
+	started := seen(events.PhaseStarted, 0)
+	started.Generation = 2
+	c, _ := follows(t, append(all,
+		said{web, events.ServiceRevised{Revision: 2, Spec: next}},
+		said{web, events.OperationStarted{Operation: events.OperationUpdate, Revision: 2, Slots: []uint32{0}}},
+		said{web, events.OperationEntered{Operation: operation, Wave: 1, Phase: events.OperationStart, Slots: []uint32{0}}},
+		said{web, events.InstancePlaced{Generation: 2, Revision: 2, Replaces: 1, Node: "n0", Address: "10.0.0.1"}},
+		said{web, events.InstanceStarted{InstanceSeen: started}},
+		said{web, events.OperationPaused{Operation: operation, Message: "slot 0 does not serve"}},
+	)...)
+	if why := c.Unlike(); !slices.Contains(why, "demo/web.0.2 is started") {
+		t.Errorf("the cluster is taken for settled, or unlike what is asked for by %q", why)
 	}
 }

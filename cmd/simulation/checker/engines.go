@@ -137,8 +137,8 @@ func (c *Checker) MakesReady(s Step) {
 	c.engines.ready[process{s.Node, s.Container.Handle}] = true
 }
 
-// Stopping checks that a node has called the before_stop hook of a running container that has one. Unhealthy and exclusive containers are
-// excepted. Hook is the key of the call.
+// Stopping checks that a running container was left to drain, and that its node has called its before_stop hook. Unhealthy and exclusive containers
+// are excepted. Hook is the key of the call.
 func (c *Checker) Stopping(s Step, hook string) {
 	c.Ending(s)
 	i := c.facts.instances[s.Container.Instance]
@@ -149,7 +149,11 @@ func (c *Checker) Stopping(s Step, hook string) {
 	if of == nil || i.placed.Before(of.born) {
 		return // its service is gone, with its revisions
 	}
-	hooks := of.specs[i.revision].Hooks
+	spec := of.specs[i.revision]
+	served := c.Now().Sub(i.retiredAt)
+	c.must(!i.retired || i.forgotten || served >= time.Duration(spec.DrainsFor()),
+		"drain", "%s stops %s %s after it was retired, before it is drained", s.Node, s.Container.Instance, served)
+	hooks := spec.Hooks
 	c.must(hooks == nil || hooks.BeforeStop == nil || c.engines.ready[process{s.Node, s.Container.Handle}],
 		"before-stop", "%s stops %s without calling its before_stop hook first", s.Node, s.Container.Instance)
 }

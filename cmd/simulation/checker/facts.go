@@ -97,9 +97,9 @@ type instance struct {
 	retired bool
 	lost    bool
 	removed bool
-	// forgotten says that it was forgotten with its node, which may still run it. gone is when it was removed.
-	forgotten bool
-	gone      time.Time
+	// forgotten says that it was forgotten with its node, which may still run it. retiredAt is when it was retired, and gone when it was removed.
+	forgotten       bool
+	retiredAt, gone time.Time
 	// placed is when the checker first saw it. serves is since when it has served without a break; zero while it does not serve.
 	placed, serves time.Time
 }

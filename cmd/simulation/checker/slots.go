@@ -35,7 +35,11 @@ func (c *Checker) adopted(id events.ServiceID, d events.InstancePlaced) {
 	i, s := instanceOf(id, d), c.service(id)
 	c.must(c.facts.instances[i.id] == nil, "P5", "%s is adopted, but the log had it before", i.id)
 	delete(c.machine(i.node).orphans, i.id)
-	c.stays(s, i)
+	if c.rewound {
+		s.settles(i) // the lost part of the log moved the slot, and its volumes are where the instance runs
+	} else {
+		c.stays(s, i)
+	}
 	c.add(s, i)
 }
 
@@ -105,7 +109,7 @@ func (c *Checker) retired(id events.ServiceID, d events.InstanceRetired) {
 	}
 	s := c.service(id)
 	c.must(c.mayStop(s, i, d.Reason), "retire", "%s is retired as %s, although it serves and is needed", i.id, d.Reason)
-	i.retired = true
+	i.retired, i.retiredAt = true, c.Now()
 	c.successorTakes(s, i)
 }
 
