@@ -30,6 +30,9 @@ var paneNames = [panes]string{"NODES", "SERVICES", "OPERATIONS", "EVENTS"}
 // mostEvents is how many past events the screen keeps.
 const mostEvents = 1000
 
+// settles is how long a terminal may take to change its size.
+const settles = 300 * time.Millisecond
+
 // topEvents are new events, one line each, as `rookery events` prints them.
 type topEvents []string
 
@@ -88,7 +91,8 @@ func (m top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		redraw := tea.Cmd(tea.ClearScreen) // the terminal has moved its lines, and the last picture with them
+		// The terminal has moved its lines, and the last picture with them; also what it got while it changed.
+		redraw := tea.Batch(tea.ClearScreen, tea.Tick(settles, func(time.Time) tea.Msg { return tea.ClearScreen() }))
 		if m.opened.verb != "" {
 			m, again := m.open(m.opened.topReading)
 			return m, tea.Batch(redraw, again)

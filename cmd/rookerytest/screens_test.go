@@ -64,10 +64,11 @@ func (d *desk) applies() {
 		"operation.entered start of wave 2", "operation.entered retire of wave 3", "operation.ended (done)", "demo/web: command 3 succeeded", "[0]")
 	d.inTurn(all, "instance.online 0.1", "demo/database: command 2 succeeded")
 	d.inTurn(d.runs("apply-again", "rookery apply demo two.json", 0), "unchanged  it is running", "2 unchanged, nothing to do")
-	d.write("three.json", `{"database":{"image":"localhost/db:2","update":{"min_healthy":"100ms"}}}`)
+	d.write("three.json", `{"database":{"image":"localhost/db:2","update":{"min_healthy":"100ms","canaries":1}}}`)
 	d.begins("rookery apply demo three.json --yes")
-	d.shows("demo/database: command 4 is stored", "demo/database: start of wave 1 · placed 1 · online 1 · failed 0 of 1")
+	d.shows("demo/database: command 4 is stored", "demo/database: waits for rookery promote demo/database · placed 1 · online 1")
 	d.keep("apply-counts")
+	d.cluster.Command("demo/database", "promote", `{}`)
 	all = d.ends(0)
 	d.inTurn(all, "demo/database: command 4 is stored", "demo/database: command 4 succeeded", "[0]")
 	if says(all, "placed") || says(all, "operation.") {
@@ -75,28 +76,28 @@ func (d *desk) applies() {
 	}
 	d.keep("apply-phases")
 	d.inTurn(d.runs("apply-json", "rookery apply demo one.json -y -o json | wc -l", 0),
-		"demo/web: command 5 is stored", "demo/web: command 5 succeeded", "\n1\n[0]")
+		"demo/web: command 6 is stored", "demo/web: command 6 succeeded", "\n1\n[0]")
 }
 
 // appliesGroups deploys the services of a Compose file, and then a file with one service that fails.
 func (d *desk) appliesGroups() {
 	d.write("compose.yaml", shopFile)
 	all := d.runs("apply-group", "rookery apply -f compose.yaml --yes --verbose", 0)
-	d.inTurn(all, "config shop.web-", "Different from Compose:", "3 to create", "is written", "command 6 is stored", "group.started of db; then api; then web",
+	d.inTurn(all, "config shop.web-", "Different from Compose:", "3 to create", "is written", "command 7 is stored", "group.started of db; then api; then web",
 		"group.entered stage 1: db", "shop/db  instance.online 0.1", "group.entered stage 2: api", "group.entered stage 3: web", "group.ended (done)",
-		"group shop/shop: command 6 succeeded", "[0]")
+		"group shop/shop: command 7 succeeded", "[0]")
 	d.write("worse.yaml", strings.NewReplacer("db:1}", "db:2}", "{image: localhost/api:1,",
 		`{image: localhost/bad:1, x-rookery: {update: {min_healthy: 100ms, healthy_deadline: 1s, progress_deadline: 1s}},`).Replace(shopFile))
 	all = d.runs("apply-group-in-vain", "rookery apply -f worse.yaml --yes --verbose", 4)
-	d.inTurn(all, "command 7 is stored", "group.entered stage 2: api", "operation.entered start of wave 1", "(image-pull)", "group.aborted",
-		"group.entered rollback of stage 1: db", "group.ended (gone-back)", "rookery: command 7 failed (", "[4]")
+	d.inTurn(all, "command 8 is stored", "group.entered stage 2: api", "operation.entered start of wave 1", "(image-pull)", "group.aborted",
+		"group.entered rollback of stage 1: db", "group.ended (gone-back)", "rookery: command 8 failed (", "[4]")
 }
 
 // appliesInVain deploys a service whose image does not exist.
 func (d *desk) appliesInVain() {
 	d.write("bad.json", noImage)
 	all := d.runs("apply-in-vain", "rookery apply demo bad.json --yes --verbose", 4)
-	d.inTurn(all, "demo/bad: command 8 is stored", "instance.offline 0.1 on node-", "(image-pull)", "rookery: demo/bad: command 8 failed (progress-deadline):",
+	d.inTurn(all, "demo/bad: command 9 is stored", "instance.offline 0.1 on node-", "(image-pull)", "rookery: demo/bad: command 9 failed (progress-deadline):",
 		"manifest", "[4]")
 	d.inTurn(d.runs("apply-rejected", "rookery apply demo nothing.json", 1), "rookery: open nothing.json: no such file")
 }
@@ -112,7 +113,7 @@ func (d *desk) stopsApplying() {
 	d.begins("rookery apply demo canary.json --yes")
 	d.shows("demo/web: waits for rookery promote demo/web · placed 1 · online 1")
 	d.types("", "C-c")
-	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands continue: 9 (demo/web): see `rookery ps`")
+	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands continue: 10 (demo/web): see `rookery ps`")
 	d.keep("apply-stopped")
 }
 
