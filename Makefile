@@ -315,9 +315,11 @@ USERS := 1000
 bench-revocation: setup ## Measure how soon a removed user is cut off: make bench-revocation USERS=200
 	$(GO) test -run '^$$' -bench Revocation -benchtime 1x -timeout 30m ./cmd/rookerytest -users $(USERS)
 
-.PHONY: bench-signatures
-bench-signatures: ## Measure what it costs to sign rounds, and to verify them
-	@set -o pipefail; $(GO) test -run '^$$' -bench Signatures -benchtime 1x -timeout 10m ./cmd/rookerytest 2>&1 | awk -f .ci/bench-table.awk
+.PHONY: bench-security
+bench-security: ## Measure what signatures of rounds, TLS, encryption and accounts cost, each alone and all together
+	@set -o pipefail; $(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Security -benchtime 1x -timeout 30m ./cmd/rookerytest 2>&1 | \
+		awk -f .ci/bench-table.awk
+
 .PHONY: bench-join
 bench-join: setup ## Measure how long 200 nodes take to join with one token
 	$(GO) test -run '^$$' -bench Join -benchtime 1x -timeout 10m ./cmd/rookerytest

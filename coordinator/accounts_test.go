@@ -3,9 +3,11 @@ package coordinator_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // sent decides a command with this id, and returns the events that it leads to.
@@ -36,7 +38,7 @@ func TestSubjectsNameTheSenderWhereAccountsAreOn(t *testing.T) {
 	on := newHouse(t)
 	with := adoption("1")
 	with.Accounts = true
-	on.round(func(turn *coordinator.Turn) { turn.Found(with) })
+	on.round(func(turn *coordinator.Turn) { turn.Found(with, 0) })
 	if on.cluster.Level != events.LevelSignatures || !on.cluster.Accounts {
 		t.Errorf("the cluster is at level %d, and accounts are on: %t", on.cluster.Level, on.cluster.Accounts)
 	}
@@ -61,7 +63,7 @@ func TestWhoEndsACommandIsTheActor(t *testing.T) {
 	h := newHouse(t)
 	with := adoption("1")
 	with.Accounts = true
-	h.round(func(turn *coordinator.Turn) { turn.Found(with) })
+	h.round(func(turn *coordinator.Turn) { turn.Found(with, 0) })
 	const subject = "rookery.cmd.service.demo.web.ensure"
 	h.sent(events.CommandBy("ann", subject), "1", `{"image":"localhost/a:1"}`)
 	superseded := false
@@ -105,6 +107,31 @@ func TestSessionsAreRecordedWhereAccountsAreOn(t *testing.T) {
 		}
 		if row.want && h.decided[0].Cause.Actor != "ann" {
 			t.Errorf("the actor of the session is %q", h.decided[0].Cause.Actor)
+		}
+	}
+}
+
+// TestANewClusterBeginsAtTheLevelOfItsLeader founds clusters, and records other streams in one that is there already.
+func TestANewClusterBeginsAtTheLevelOfItsLeader(t *testing.T) {
+	for _, row := range []struct {
+		level    events.Level
+		accounts bool
+		want     events.Level
+	}{{0, false, 0}, {3, false, 3}, {3, true, events.LevelSignatures}, {events.LevelSignatures + 1, true, events.LevelSignatures + 1}} {
+		h := &house{t: t, cluster: projections.NewCluster(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+		h.work = coordinator.NewWorkQueue(h.cluster)
+		first := adoption("1")
+		first.Accounts = row.accounts
+		h.round(func(turn *coordinator.Turn) { turn.Found(first, row.level) })
+		if h.cluster.Level != row.want {
+			t.Errorf("%+v: it begins at level %d", row, h.cluster.Level)
+		}
+		h.cluster.Round = 1
+		other := adoption("2")
+		other.Accounts = row.accounts
+		h.round(func(turn *coordinator.Turn) { turn.Found(other, row.want+1) })
+		if h.cluster.Level != row.want {
+			t.Errorf("%+v: it is raised to level %d by a newer leader", row, h.cluster.Level)
 		}
 	}
 }

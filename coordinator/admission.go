@@ -9,14 +9,10 @@ import (
 
 // knowsUsers returns an error where nodes need no admission, or an older program could not read that they have one.
 func (t *Turn) knowsUsers() error {
-	switch {
-	case !t.Cluster.Accounts:
+	if !t.Cluster.Accounts {
 		return events.Reject(events.CodeInvalidValue, "subject", "accounts are off here: every node may join, without a token")
-	case t.Cluster.Level < events.LevelAdmissions:
-		return events.Reject(events.CodeOlder, "subject", "the cluster is at level %d, and tokens came with level %d: upgrade all coordinators and nodes, and run `rookery cluster finish-upgrade`",
-			t.Cluster.Level, events.LevelAdmissions)
 	}
-	return nil
+	return reached(t.Cluster, events.LevelAdmissions, "subject", "tokens")
 }
 
 func (t *Turn) createToken(r events.Request) error {
@@ -55,21 +51,30 @@ func (t *Turn) admitNode(r events.Request) error {
 	case known:
 		t.atOnce(r)
 	default:
-		t.atOnce(r, events.NodeAdmitted(c))
+		t.atOnce(r, admitted(c))
 	}
 	return nil
 }
 
+func admitted(c events.NodeAdmit) events.NodeAdmitted {
+	if c.Former != nil {
+		return events.NodeAdmitted{Key: c.Key, Former: c.Former.Key}
+	}
+	return events.NodeAdmitted{Key: c.Key, Token: c.Token}
+}
+
 // MayJoin returns a *events.Rejection unless the node may connect with the key, and reports whether it was admitted with that key before. A node that
-// asks again, because it heard no answer or because its credentials end, uses no token.
+// asks again, because it heard no answer or because its credentials end, uses no token, and neither does one that has another key in place of its own.
 func MayJoin(c *projections.Cluster, name string, asks events.NodeAdmit, now time.Time) (known bool, err error) {
 	switch holder, revoked := c.NodeWith(asks.Key); {
 	case revoked:
-		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is revoked: it was of node %s; join with a new key", asks.Key, holder)
+		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is revoked or replaced: it was of node %s; join with a new key", asks.Key, holder)
 	case holder == name:
 		return true, nil
 	case holder != "":
 		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is of node %s: make a key for each node", asks.Key, holder)
+	case asks.Former != nil:
+		return false, mayReplace(c, name, asks)
 	case c.Admitted[name].Key != "":
 		return false, events.Reject(events.CodeBusy, "subject",
 			"node %s has joined with another key: choose another name, or run rookery node revoke %[1]s first if it is to be replaced", name)
@@ -84,6 +89,20 @@ func MayJoin(c *projections.Cluster, name string, asks events.NodeAdmit, now tim
 		return false, events.Reject(events.CodeNeedsApproval, "token", "an operator must admit the node first: rookery node admit %s --key %s", name, asks.Key)
 	}
 	return false, nil
+}
+
+// mayReplace returns an error unless the node has this key, and may have another in its place.
+func mayReplace(c *projections.Cluster, name string, asks events.NodeAdmit) error {
+	switch {
+	case c.Admitted[name].Key != asks.Former.Key:
+		return events.Reject(events.CodeInvalidValue, "former", "node %s has not joined with the key %s, or it is revoked or replaced", name, asks.Former.Key)
+	case !asks.Proves(name):
+		return events.Reject(events.CodeInvalidValue, "former.proof", "key %s has not signed that node %s has the key %s", asks.Former.Key, name, asks.Key)
+	case len(c.KeysOf(name)) >= events.MaxNodeKeys:
+		return events.Reject(events.CodeOutOfRange, "key", "nodes of the name %[1]s have had %[2]d keys, and no other may take the place of the last: run rookery node revoke %[1]s, and join again",
+			name, events.MaxNodeKeys)
+	}
+	return reached(c, events.LevelSignatures, "former", "other keys of nodes")
 }
 
 // mayUse returns an error if no further node may join with the token.

@@ -46,7 +46,7 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	h := &house{t: t, cluster: begun(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	h.work = coordinator.NewWorkQueue(h.cluster)
-	h.round(func(turn *coordinator.Turn) { turn.Found(adoption("1")) })
+	h.round(func(turn *coordinator.Turn) { turn.Found(adoption("1"), 0) })
 	return h
 }
 
@@ -86,7 +86,7 @@ func (h *house) do(d *datadriven.TestData) string {
 	case "engine":
 		return h.engine(d)
 	case "adopt":
-		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key)) })
+		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key), 0) })
 	case "accounts": // are on, in a cluster of this level
 		h.cluster.Accounts, h.cluster.Level = true, events.Level(h.number(d, "level", uint64(events.OwnLevels.Most)))
 		return "on\n"

@@ -125,9 +125,9 @@ func (t *Turn) Signs(key events.RoundKey) {
 }
 
 // Found records which streams belong to the cluster, and from where the leader continues to read its inboxes. If an inbox was
-// replaced, its commands end here: a client could not learn their outcome by their sequence later. A cluster with accounts begins at the level that has them, and what comes with them. Without
-// accounts, coordinators need no key.
-func (t *Turn) Found(adopted events.ClusterAdopted) {
+// replaced, its commands end here: a client could not learn their outcome by their sequence later. A new cluster begins at the level.
+// Accounts need the level that has them, and what comes with them. Without accounts, coordinators need no key.
+func (t *Turn) Found(adopted events.ClusterAdopted, level events.Level) {
 	t.Working = events.Unit{}
 	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
 		for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
@@ -142,14 +142,21 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		}
 	}
 	t.cause = events.Cause{}
-	if begin := t.Cluster.Round == 0 || !t.Cluster.Accounts; begin && adopted.Accounts && t.Cluster.Level < events.LevelSignatures {
-		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelSignatures})
+	isNew, least := t.Cluster.Round == 0, t.Cluster.Level
+	if isNew {
+		least = max(least, level)
+	}
+	if adopted.Accounts && (isNew || !t.Cluster.Accounts) {
+		least = max(least, events.LevelSignatures)
+	}
+	if least > t.Cluster.Level {
+		t.emit(events.ClusterScope, events.ClusterLevel{Level: least})
 	}
 	t.emit(events.ClusterScope, adopted)
 	if !adopted.Accounts && t.Cluster.Key != "" {
 		t.emit(events.ClusterScope, events.ClusterSigned{})
 	}
-	if t.Cluster.Round == 0 { // a log with rounds keeps its policy
+	if isNew { // a log with rounds keeps its policy
 		t.emit(events.ClusterScope, events.PolicyChanged{Policy: events.DefaultPolicy()})
 	}
 }

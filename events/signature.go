@@ -20,6 +20,10 @@ const (
 	signedState = "rookery state\x00"
 )
 
+// signedKey begins what the key of a node signs. A server has that key sign a text of the server's choice whenever the node connects; it is UTF-8, which
+// this is not.
+const signedKey = "\xffrookery node key\x00"
+
 // Signer signs rounds, and states.
 type Signer struct {
 	private ed25519.PrivateKey

@@ -1,7 +1,10 @@
 package events
 
 import (
+	"encoding/base64"
 	"time"
+
+	"github.com/nats-io/nkeys"
 )
 
 // Limits of a token with which nodes join.
@@ -11,6 +14,8 @@ const (
 	MaxTokenTTL     = Duration(30 * 24 * time.Hour)
 	// MaxTokenUses is how many nodes may join with one token.
 	MaxTokenUses TokenUses = 10_000
+	// MaxNodeKeys is how many keys nodes of one name may have had when a further one takes the place of the last: each revocation lists all.
+	MaxNodeKeys = 100
 	// MaxJoinTokens is how many tokens a cluster may have that nodes can still join with.
 	MaxJoinTokens = 1000
 )
@@ -83,6 +88,15 @@ type NodeAdmit struct {
 	Key NodeKey `json:"key" jsonschema:"pattern=^U[A-Z2-7]{55}$"`
 	// Token is the user with whose credentials the node asks: a token, or the node itself, which has joined before. Absent from an operator.
 	Token string `json:"token,omitempty" jsonschema:"pattern=^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$,maxLength=63"`
+	// Former is the key that the node has so far, if it is to have this one in its place. It needs no token then.
+	Former *FormerKey `json:"former,omitempty"`
+}
+
+// FormerKey is the key in whose place a node is to have another.
+type FormerKey struct {
+	Key NodeKey `json:"key" jsonschema:"pattern=^U[A-Z2-7]{55}$"`
+	// Proof is the signature by it, in base64 for URLs; see JoinQuestion.Replacing.
+	Proof string `json:"proof" jsonschema:"minLength=1,maxLength=128"`
 }
 
 // Kind implements Data.
@@ -94,7 +108,10 @@ func (c NodeAdmit) check() error {
 			return err
 		}
 	}
-	return c.Key.check()
+	if err := c.Former.check(); err != nil {
+		return err
+	}
+	return c.Key.check("key")
 }
 
 func (c NodeAdmit) normal() Command { return c }
@@ -103,13 +120,13 @@ func (c NodeAdmit) normal() Command { return c }
 const keyLength = 56
 
 // check returns a *Rejection for a text that is not the public key of a user. Its checksum is for the one who signs.
-func (k NodeKey) check() error {
+func (k NodeKey) check(field string) error {
 	valid := len(k) == keyLength && k[0] == 'U'
 	for _, c := range []byte(k) {
 		valid = valid && (('A' <= c && c <= 'Z') || ('2' <= c && c <= '7'))
 	}
 	if !valid {
-		return Reject(CodeInvalidValue, "key", "%s is not the public key of a node: want U and %d of A-Z and 2-7, as rookery node join prints it", quote(string(k)), keyLength-1)
+		return Reject(CodeInvalidValue, field, "%s is not the public key of a node: want U and %d of A-Z and 2-7, as rookery node join prints it", quote(string(k)), keyLength-1)
 	}
 	return nil
 }
@@ -119,6 +136,8 @@ type NodeAdmitted struct {
 	Key NodeKey `json:"key"`
 	// Token is the one that this is a use of; absent where an operator admits the node.
 	Token string `json:"token,omitempty"`
+	// Former is the key that the node had until now; absent where it had none. It is in clusters from LevelSignatures on.
+	Former NodeKey `json:"former,omitempty"`
 }
 
 // Kind implements Data.
@@ -152,6 +171,32 @@ type JoinQuestion struct {
 	Node string `json:"node"`
 	// Key is its public key.
 	Key NodeKey `json:"key"`
+	// Former is the key that the node has so far, if it is to have this one in its place.
+	Former *FormerKey `json:"former,omitempty"`
+}
+
+// Replacing returns the question with the proof that the holder of the key that the node has so far asks it.
+func (q JoinQuestion) Replacing(former nkeys.KeyPair) (JoinQuestion, error) {
+	key, err := former.PublicKey()
+	if err != nil {
+		return q, err
+	}
+	signature, err := former.Sign(proven(q.Node, q.Key))
+	q.Former = &FormerKey{NodeKey(key), base64.RawURLEncoding.EncodeToString(signature)}
+	return q, err
+}
+
+// proven is what the former key of a node signs.
+func proven(node string, key NodeKey) []byte { return []byte(signedKey + node + "\x00" + string(key)) }
+
+// Proves reports whether the former key, which there must be, has signed that the node of this name has the key.
+func (c NodeAdmit) Proves(node string) bool {
+	former, err := nkeys.FromPublicKey(string(c.Former.Key))
+	if err != nil {
+		return false
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(c.Former.Proof)
+	return err == nil && former.Verify(proven(node, c.Key), signature) == nil
 }
 
 // Check returns an error for the first field that breaks a rule.
@@ -159,7 +204,23 @@ func (q JoinQuestion) Check() error {
 	if err := checkName("node", q.Node); err != nil {
 		return err
 	}
-	return q.Key.check()
+	if err := q.Former.check(); err != nil {
+		return err
+	}
+	return q.Key.check("key")
+}
+
+// maxProof is the greatest length of a proof in bytes.
+const maxProof = 128
+
+func (f *FormerKey) check() error {
+	switch {
+	case f == nil:
+		return nil
+	case f.Proof == "" || len(f.Proof) > maxProof:
+		return Reject(CodeOutOfRange, "former.proof", "former.proof has %d bytes, want 1 to %d", len(f.Proof), maxProof)
+	}
+	return f.Key.check("former.key")
 }
 
 // JoinAnswer has the credentials of a node. Both are NATS's tokens of a user for the key that asked, and of no use without its seed.

@@ -29,7 +29,7 @@ type Admissions struct {
 	Tokens map[string]Token `json:",omitempty"`
 	// Admitted are the nodes that were admitted and not revoked, by name.
 	Admitted map[string]Admission `json:",omitempty"`
-	// RevokedKeys are those that no node may have again, each with the name of the node that it was of.
+	// RevokedKeys are those that no node may have again, since they were revoked or replaced, each with the name of the node that it was of.
 	RevokedKeys map[events.NodeKey]string `json:",omitempty"`
 }
 
@@ -45,7 +45,12 @@ func (a *Admissions) admit(name string, d events.NodeAdmitted) {
 	if a.Admitted == nil {
 		a.Admitted = map[string]Admission{}
 	}
-	a.Admitted[name] = Admission(d)
+	if d.Former != "" {
+		a.Admitted[name] = Admission{Key: d.Key, Token: a.Admitted[name].Token}
+		a.never(name, d.Former)
+		return
+	}
+	a.Admitted[name] = Admission{Key: d.Key, Token: d.Token}
 	if t, counted := a.Tokens[d.Token]; counted {
 		t.Left--
 		a.Tokens[d.Token] = t
@@ -54,14 +59,19 @@ func (a *Admissions) admit(name string, d events.NodeAdmitted) {
 
 // revoke also ends the token with which the node joined: its host may still have it.
 func (a *Admissions) revoke(name string, d events.NodeRevoked) {
+	a.never(name, d.Keys...)
+	delete(a.Tokens, a.Admitted[name].Token)
+	delete(a.Admitted, name)
+}
+
+// never lets no node have these keys of a node again.
+func (a *Admissions) never(name string, keys ...events.NodeKey) {
 	if a.RevokedKeys == nil {
 		a.RevokedKeys = map[events.NodeKey]string{}
 	}
-	for _, key := range d.Keys {
+	for _, key := range keys {
 		a.RevokedKeys[key] = name
 	}
-	delete(a.Tokens, a.Admitted[name].Token)
-	delete(a.Admitted, name)
 }
 
 // NodeWith returns the name of the node that the key is or was of, and whether it was revoked; "" for none.

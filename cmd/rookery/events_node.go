@@ -47,10 +47,14 @@ func tokenDetails(d events.TokenCreated) string {
 
 // admittedDetails describes which node may connect, and why.
 func admittedDetails(d events.NodeAdmitted) string {
-	if d.Token == "" {
-		return " with key " + string(d.Key)
+	text := " with key " + string(d.Key)
+	if d.Token != "" {
+		text += ", by token " + d.Token
 	}
-	return fmt.Sprintf(" with key %s, by token %s", d.Key, d.Token)
+	if d.Former != "" {
+		text += ", in place of " + string(d.Former)
+	}
+	return text
 }
 
 func misfitDetails(m events.NodeMisfits) string {

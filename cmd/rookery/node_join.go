@@ -83,11 +83,11 @@ func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.To
 		return err
 	}
 	kept := &secured{folder}
-	return kept.alone(func() error { return j.ask(ctx, out, notes, kept, token) })
+	return kept.aloneWith(j.name, func() error { return j.ask(ctx, out, notes, kept, token) })
 }
 
 func (j *joining) ask(ctx context.Context, out, notes io.Writer, kept *secured, token secure.Token) error {
-	seed, key, err := j.key(kept)
+	seed, key, err := kept.nodeKey(keyFile(j.name))
 	if err != nil {
 		return err
 	}
@@ -118,30 +118,45 @@ func (j *joining) ask(ctx context.Context, out, notes io.Writer, kept *secured, 
 	return err
 }
 
-// key returns the node's key, and makes it first where there is none.
-func (j *joining) key(kept *secured) (seed []byte, public events.NodeKey, err error) {
-	file := j.name + ".key"
-	err = kept.in(func(root *os.Root) (err error) {
+// keyFile is where the key of a node stands.
+func keyFile(node string) string { return node + ".key" }
+
+// nodeKey returns the key of a node in the file, and makes it first where there is none.
+func (s *secured) nodeKey(file string) (seed []byte, public events.NodeKey, err error) {
+	if seed, public, err = s.readKey(file); !errors.Is(err, fs.ErrNotExist) {
+		return seed, public, err
+	}
+	pair, err := nkeys.CreateUser()
+	if err == nil {
+		seed, err = pair.Seed()
+	}
+	if err == nil {
+		err = s.write(secure.Files{file: seed})
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("make the key of the node in %s: %w", filepath.Join(s.folder, file), err)
+	}
+	return s.readKey(file)
+}
+
+// readKey reads the key of a node.
+func (s *secured) readKey(file string) (seed []byte, public events.NodeKey, err error) {
+	err = s.in(func(root *os.Root) (err error) {
 		seed, err = root.ReadFile(file)
 		return err
 	})
 	var pair nkeys.KeyPair
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if pair, err = nkeys.CreateUser(); err == nil {
-			seed, err = pair.Seed()
-		}
-		if err == nil {
-			err = kept.write(secure.Files{file: seed})
-		}
-	case err == nil:
+	if err == nil {
 		pair, err = nkeys.FromSeed(seed)
 	}
-	if err != nil {
-		return nil, "", fmt.Errorf("the key of the node in %s: %w", filepath.Join(kept.folder, file), err)
+	var text string
+	if err == nil {
+		text, err = pair.PublicKey()
 	}
-	text, err := pair.PublicKey()
-	return seed, events.NodeKey(text), err
+	if err != nil {
+		return nil, "", fmt.Errorf("the key of the node in %s: %w", filepath.Join(s.folder, file), err)
+	}
+	return seed, events.NodeKey(text), nil
 }
 
 // applicant asks for the credentials of a node.
@@ -157,8 +172,8 @@ type applicant struct {
 const (
 	// askToJoin is how often a node asks that must be admitted first, or that hears no coordinator.
 	askToJoin = 2 * time.Second
-	// mustWait and unavailable are the codes of refusals after which it asks again.
-	mustWait, unavailable = 425, 503
+	// mustWait and unavailable are the codes of refusals after which it asks again, and forbidden that of one after which it does not.
+	mustWait, unavailable, forbidden = 425, 503, 403
 )
 
 // patiently asks until the coordinator has decided. It says what it waits for.
@@ -200,7 +215,7 @@ func (a *applicant) ask(ctx context.Context) (answer events.JoinAnswer, err erro
 			return answer, errors.New("the certificate of the servers' authority cannot be read")
 		}
 	}
-	conn, err := nats.Connect(a.url, nats.Name("rookery node join"), nats.UserCredentialBytes(a.creds), nats.Secure(trusted), nats.CustomInboxPrefix(secure.InboxOf(u.Name)))
+	conn, err := nats.Connect(a.url, nats.Name("rookery node join"), nats.UserCredentialBytes(a.creds), nats.Secure(trusted), nats.CustomInboxPrefix(secure.JoinInboxOf(u.Name)))
 	if err != nil {
 		return answer, fmt.Errorf("connect to %s as %s: %w", a.url, u.Name, joinAdvice(err))
 	}

@@ -36,6 +36,7 @@ The same with the nats CLI:
 		nodeLabelCommand(l),
 		nodeJoinCommand(),
 		nodeAdmitCommand(l),
+		nodeRotateCommand(l),
 		nodeRevokeCommand(l),
 	}
 }

@@ -67,18 +67,27 @@ func (s *secured) read() (secure.Files, error) {
 }
 
 // alone calls a function while no other command changes the folder.
-func (s *secured) alone(part func() error) error {
-	folder, err := os.Open(s.folder)
+func (s *secured) alone(part func() error) error { return holding(s.folder, os.O_RDONLY, part) }
+
+// aloneWith calls a function while no other command changes what the folder has of a node. A host may have several nodes, of which one waits to join.
+func (s *secured) aloneWith(node string, part func() error) error {
+	return holding(filepath.Join(s.folder, node+".lock"), os.O_CREATE|os.O_RDWR, part)
+}
+
+// holding calls a function while no other process holds the file or folder, which is opened with these flags.
+func holding(path string, flags int, part func() error) error {
+	const own = 0o600
+	held, err := os.OpenFile(path, flags, own)
 	if errors.Is(err, fs.ErrNotExist) {
 		return part() // which says what to do
 	}
 	if err != nil {
 		return err
 	}
-	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.Join(fmt.Errorf("another command changes %s: run this again: %w", s.folder, err), folder.Close())
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("another command holds %s: run this again: %w", path, err), held.Close())
 	}
-	return errors.Join(part(), folder.Close()) // which ends the lock
+	return errors.Join(part(), held.Close()) // which ends the lock
 }
 
 // write writes files into the folder, for their owner only. Each is there whole, or as it was.
@@ -123,7 +132,14 @@ func replace(root *os.Root, name string, content []byte) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return root.Rename(begun, name)
+	if err := root.Rename(begun, name); err != nil {
+		return err
+	}
+	folder, err := root.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // withContexts adds the NATS contexts of the users among the files.

@@ -125,6 +125,7 @@ var printsForPeople = map[string]string{
 	"rookery exec":          "prints the output of another program",
 	"rookery node":          "runs until it is stopped",
 	"rookery node join":     "writes files, and says two sentences",
+	"rookery node rotate":   "writes files, and says one sentence",
 	"rookery top":           "is drawn on a terminal",
 }
 

@@ -168,7 +168,7 @@ nothing is done.`,
 				if err := s.revokeUser(cmd.Context(), files, u); err != nil {
 					return err
 				}
-				if err := s.remove(secure.FilesOf(u.Name)); err != nil {
+				if err := s.remove(secure.FilesOf(u.Name)...); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", u.Name)
@@ -219,8 +219,8 @@ func (s *secured) onUser(name string, part func(secure.Files, secure.User) error
 	})
 }
 
-// remove deletes files. Those that the operator has moved elsewhere are not missed.
-func (s *secured) remove(names []string) error {
+// remove deletes files, of which none need exist.
+func (s *secured) remove(names ...string) error {
 	return s.in(func(root *os.Root) error {
 		for _, name := range names {
 			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

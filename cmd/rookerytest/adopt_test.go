@@ -37,6 +37,7 @@ func openCluster(t testing.TB, hosts map[string]*realNode) *opened {
 		t.Fatal(err)
 	}
 	o.does(0, "", "bus", "init")
+	foundsAtLevelZero(t, o.bus)
 	o.coordinates()
 	joined := subscribe(t, o.bus, events.EventRoot+".node.*.joined")
 	for name, r := range hosts {
@@ -129,7 +130,7 @@ func TestAnOpenClusterIsAdoptedOnPodman(t *testing.T) {
 	o.does(0, "", "cluster", "finish-upgrade")
 
 	decided := subscribe(t, o.bus, events.EventRoot+".node.edge-1.command.succeeded")
-	stop := sendsOver(t, o.conn, "rookery.cmd.node.edge-1.resume", `{}`)
+	load := sendsOver(t, o.conn, "rookery.cmd.node.edge-1.resume", `{}`)
 	const underWay = 20
 	for range underWay {
 		receive(t, decided)
@@ -151,7 +152,7 @@ func TestAnOpenClusterIsAdoptedOnPodman(t *testing.T) {
 	o.begins(s).kill()
 	adopts := o.begins(s)
 	o.coordinator.kill()
-	acknowledged = append(acknowledged, stop()...)
+	acknowledged = append(acknowledged, load.stop()...)
 	if <-adopts.ended; adopts.cmd.ProcessState.ExitCode() != 0 {
 		t.Fatalf("the adoption failed: %s", adopts.output)
 	}

@@ -149,24 +149,24 @@ func floods(g *gallery) {
 // splits makes the coordinators use three other servers, two of which are killed.
 func splits(g *gallery) {
 	q := newQuorum(g.trial)
-	before := make([]string, len(g.coordinators))
-	lead := func(server func(int) string) {
+	before := make([][]string, len(g.coordinators))
+	lead := func(reach func(int) []string) {
 		for i, c := range g.coordinators {
 			c.process.kill()
-			c.server = server(i)
+			c.reach = reach(i)
 			g.startCoordinator(c)
 		}
 	}
 	for i, c := range g.coordinators {
-		before[i] = c.server
+		before[i] = c.reach
 	}
 	g.heals(func() {
-		lead(func(i int) string { return before[i] })
+		lead(func(i int) []string { return before[i] })
 		for _, s := range q.servers {
 			s.process.kill()
 		}
 	})
-	lead(func(int) string { return q.url })
+	lead(func(int) []string { return q.reach })
 	for _, s := range q.servers[1:] {
 		s.process.kill()
 	}

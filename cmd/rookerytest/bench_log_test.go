@@ -178,7 +178,8 @@ type decider struct {
 	commands uint64
 	statuses uint64
 	now      time.Time
-	signer   *events.Signer // nil where rounds are not signed
+	accounts bool           // the log has the sender of each command
+	signer   *events.Signer // nil where rounds are not signed; else with accounts
 	// append stores a round behind the cluster's last sequence; nil where nothing is to be sealed.
 	append func(coordinatorrunner.Round)
 }
@@ -224,8 +225,8 @@ func (d *decider) found(b *testing.B) {
 			streams[s] = bus.State{Identity: "0123456789abcdefghijkl"}
 		}
 		adopted := *coordinatorrunner.Adoption(streams)
-		adopted.Accounts = d.signer != nil
-		t.Found(adopted)
+		adopted.Accounts = d.accounts
+		t.Found(adopted, 0)
 		t.Signs(d.signer.Key())
 	})
 	for i := 0; i < d.nodes; {
@@ -245,7 +246,7 @@ func (d *decider) place(b *testing.B, service string, scale int) {
 	b.Helper()
 	d.commands++
 	subject := events.CommandSubject(events.ServiceID{Namespace: "demo", Name: service}, "ensure")
-	if d.signer != nil {
+	if d.accounts {
 		subject = events.CommandBy("bench", subject)
 	}
 	request := events.ParseRequest(events.Message{

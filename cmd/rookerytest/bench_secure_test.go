@@ -3,12 +3,16 @@ package rookerytest_test
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	coordinatorrunner "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -56,37 +60,57 @@ func BenchmarkRevocation(b *testing.B) {
 	}
 }
 
-// BenchmarkSignatures measures decisions that are committed to a log whose rounds are signed, and a fold of it as stored, beside the same without
-// signatures: in the large rounds of a fleet, and in rounds of one command each.
-func BenchmarkSignatures(b *testing.B) {
-	for name, shape := range map[string]struct{ services, scale int }{"Fleet": {10, 5000}, "Commands": {2000, 1}} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				const times = 3
-				var signed, unsigned, folds, bareFolds []time.Duration
-				var count int
-				for range times { // in turns: the machine may be busier in one of them
-					decided, folded, ended := decidesAndFolds(b, shape.services, shape.scale, events.SignerOf([32]byte{1}))
-					signed, folds, count = append(signed, decided), append(folds, folded), ended
-					decided, folded, _ = decidesAndFolds(b, shape.services, shape.scale, nil)
-					unsigned, bareFolds = append(unsigned, decided), append(bareFolds, folded)
+// protection is what protects a bus, and a log. The log has the senders of commands for signatures and for accounts.
+type protection struct{ senders, signatures, tls, encryption, accounts bool }
+
+// BenchmarkSecurity measures decisions that are committed to a log that is protected in some way, reads of that log, and a fold of it as stored, beside the
+// same without that: in the large rounds of a fleet, and in rounds of one command each.
+func BenchmarkSecurity(b *testing.B) {
+	keys := &secured{TB: b, folder: filepath.Join(b.TempDir(), "keys")}
+	keys.does("secure", "init")
+	shapes := map[string]struct{ services, scale int }{"Fleet": {10, 5000}, "Commands": {2000, 1}}
+	for way, g := range map[string]struct{ ours, bare protection }{
+		"Signatures": {ours: protection{senders: true, signatures: true}, bare: protection{senders: true}},
+		"TLS":        {ours: protection{tls: true}},
+		"Encryption": {ours: protection{encryption: true}},
+		"Accounts":   {ours: protection{senders: true, accounts: true}},
+		"All":        {ours: protection{senders: true, signatures: true, tls: true, encryption: true, accounts: true}},
+	} {
+		for name, shape := range shapes {
+			b.Run(way+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					const times = 3
+					var ours, bare durations
+					for range times { // in turns: the machine may be busier in one of them
+						keys.decidesAndFolds(b, g.ours, shape.services, shape.scale, &ours)
+						keys.decidesAndFolds(b, g.bare, shape.services, shape.scale, &bare)
+					}
+					rates(b, "placements", shape.services*shape.scale, middle(ours.decided), middle(bare.decided))
+					rates(b, "read-events", ours.count, middle(ours.read), middle(bare.read))
+					rates(b, "folded-events", ours.count, middle(ours.folded), middle(bare.folded))
 				}
-				rates(b, "placements", shape.services*shape.scale, middle(signed), middle(unsigned))
-				rates(b, "folded-events", count, middle(folds), middle(bareFolds))
-			}
-		})
+			})
+		}
 	}
 }
 
-// decidesAndFolds places instances in a log of its own. It returns how long that and the fold of the whole log took, and how long the log is.
-func decidesAndFolds(b *testing.B, services, scale int, signer *events.Signer) (decided, folded time.Duration, count int) {
+// durations are how long it took to decide and commit, to read the log and to fold it, and how long the log is.
+type durations struct {
+	decided, read, folded []time.Duration
+	count                 int
+}
+
+// decidesAndFolds places instances in a log of its own, and reads and folds the whole log.
+func (s *secured) decidesAndFolds(b *testing.B, g protection, services, scale int, times *durations) {
 	b.Helper()
 	const nodes = 100
-	h := newHouse(b, false)
-	defer h.close()
-	client := h.connect()
+	client, end := s.guards(b, g)
+	defer end()
 	d := newDecider(nodes)
-	d.signer = signer
+	d.accounts = g.senders
+	if g.signatures {
+		d.signer = events.SignerOf([32]byte{1})
+	}
 	d.append = func(round coordinatorrunner.Round) {
 		if _, err := client.Append(b.Context(), bus.Log, d.cluster.Sequence, round.Messages); err != nil {
 			b.Fatal(err)
@@ -97,19 +121,86 @@ func decidesAndFolds(b *testing.B, services, scale int, signer *events.Signer) (
 	for i := range services {
 		d.place(b, serviceName(i), scale)
 	}
-	decided = time.Since(began)
+	times.decided = append(times.decided, time.Since(began))
+	var log []events.Message
+	times.read = append(times.read, read(b, client, d.cluster.Sequence, func(m events.Message) { log = append(log, m) }))
+	began = time.Now()
 	fold := projections.NewFold()
 	fold.Stored = true
-	folded = read(b, client, d.cluster.Sequence, func(m events.Message) {
+	for _, m := range log {
 		if _, err := fold.Take(m); err != nil {
 			b.Fatal(err)
 		}
-	})
+	}
 	if err := fold.Verify(); err != nil {
 		b.Fatal(err)
 	}
-	if fold.Cluster.Chain != d.cluster.Chain || fold.Cluster.Key != signer.Key() {
+	times.folded = append(times.folded, time.Since(began))
+	if fold.Cluster.Chain != d.cluster.Chain || fold.Cluster.Key != d.signer.Key() {
 		b.Fatal("the fold is another state than the one that was decided")
 	}
-	return decided, folded, int(fold.Last())
+	times.count = int(fold.Last())
+}
+
+// guards starts a server that has of the configuration of rookery secure init what protects it in this way, and connects to it.
+func (s *secured) guards(b *testing.B, g protection) (client *bus.JetStream, end func()) {
+	b.Helper()
+	folder := filepath.Join(s.folder, "servers/nats-1")
+	whole, err := os.ReadFile(filepath.Join(folder, "nats.conf"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := string(whole)
+	change := func(from, to, by string) {
+		before, rest, found := strings.Cut(text, from)
+		_, after, ends := strings.Cut(rest, to)
+		if !found || !ends {
+			b.Fatalf("the configuration has no %q before %q:\n%s", from, to, whole)
+		}
+		text = before + by + after
+	}
+	change("\nlisten: ", "\n", "\nlisten: \"127.0.0.1:-1\"\n")
+	change("store_dir: ", "\n", fmt.Sprintf("store_dir: %q\n", b.TempDir()))
+	scheme := "nats"
+	var options []nats.Option
+	if g.tls {
+		scheme, options = "tls", append(options, nats.RootCAs(filepath.Join(s.folder, secure.CA)))
+	} else {
+		change("\ntls {", "\n}\n", "\n")
+	}
+	if !g.encryption {
+		change("  cipher: ", "encryption.conf\"\n", "")
+	}
+	if g.accounts {
+		options = append(options, s.identity(secure.Coordinator)...)
+	} else {
+		change("\noperator: ", "\nresolver_preload", "\n# ")
+		text, _, _ = strings.Cut(text, "\n# :")
+	}
+	const config = "guarded.conf"
+	if err := os.WriteFile(filepath.Join(folder, config), []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	path, err := natsServer()
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := startProgramIn(b, "/usr/bin/env", nil, "--chdir", folder, path, "--config", config)
+	if !ready(server) {
+		b.Fatalf("the NATS server did not start:\n%s", server.output)
+	}
+	conn, err := nats.Connect(scheme+"://"+listening.FindStringSubmatch(server.output.String())[1], options...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if client, err = bus.New(conn); err == nil {
+		err = client.Init(b.Context(), 1)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return client, func() {
+		conn.Close()
+		server.kill()
+	}
 }

@@ -73,6 +73,7 @@ var commandsPromise = map[string]promised{
 	"node admit":  {unknown: "node admit nope --key UDXB6VSFQFQ4SBXW2YZSPZ4DFBWKQ36K2BBYKEL2AVOBU7D2IXQGXPKC", code: 3, offers: "node-1"},
 	"node join":   {same: "docker swarm", unknown: "node join nope", code: 2},
 	"node revoke": {unknown: "node revoke nope --dir none", code: 1, offers: "node-1"},
+	"node rotate": {unknown: "node rotate nope", code: 2},
 	"node label":  {same: "docker", change: "node label node-1 disk=tape", unknown: "node label nope disk=tape", code: 3, offers: "node-1"},
 	"node pause":  {same: "docker", change: "node pause node-1", unknown: "node pause nope", code: 3, offers: "node-1"},
 	"node resume": {same: "docker", unknown: "node resume nope", code: 3, offers: "node-1"},
@@ -119,7 +120,7 @@ func TestTheTableOfCommands(t *testing.T) {
 			t.Errorf("rookery %s is not in the table", path)
 		}
 	}
-	g := startGuide(t)
+	g := startGuide(t, upgraded(t))
 	g.prepare()
 	before := g.shell("rookery ps -o json; rookery nodes -o json; rookery policy get")
 	table := []string{"COMMAND\tELSEWHERE\tDRY RUN\tJSON\tUNKNOWN NAME\tCOMPLETION\tEXAMPLE"}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -76,7 +77,7 @@ type seat struct {
 	*host
 	path    string   // of the program that it runs
 	link    *wire    // to the bus; nil where it reaches the servers themselves
-	server  string   // the URLs of the bus
+	reach   []string // the flags that say where the bus is, and as who it connects
 	more    []string // further arguments
 	process *process
 }
@@ -84,10 +85,10 @@ type seat struct {
 // station is a host of the fleet.
 type station struct {
 	*host
-	path   string // of the program that its node runs
-	link   *wire  // to the bus; nil where it reaches the servers themselves
-	server string // the URLs of the bus
-	engine *wire  // to the Podman
+	path   string   // of the program that its node runs
+	link   *wire    // to the bus; nil where it reaches the servers themselves
+	reach  []string // the flags that say where the bus is, and as who it connects
+	engine *wire    // to the Podman
 	client *http.Client
 	disk   string // the folder that is its Podman's file system; "" where that has none of its own
 }
@@ -110,11 +111,11 @@ func (f *trial) startWith(path string) {
 	f.meet("nats://" + f.bus.address())
 	for _, name := range []string{"leader-1", "leader-2"} {
 		link := f.newLink(n)
-		f.seat(&seat{host: n.newMachine(name, ""), link: link, server: "nats://" + link.address()})
+		f.seat(&seat{host: n.newMachine(name, ""), link: link, reach: []string{"--server", "nats://" + link.address()}})
 	}
 	for _, h := range f.hosts {
 		h.link = f.newLink(n)
-		h.path, h.server = path, "nats://"+h.link.address()
+		h.path, h.reach = path, []string{"--server", "nats://" + h.link.address()}
 		f.startNode(h)
 	}
 	f.found()
@@ -149,9 +150,9 @@ func newTrial(t *testing.T) *trial {
 }
 
 // meet connects the test to the bus, and listens to all events.
-func (f *trial) meet(url string) {
+func (f *trial) meet(url string, options ...nats.Option) {
 	f.t.Helper()
-	f.Cluster = rookerytest.Start(f.t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
+	f.Cluster = rookerytest.Start(f.t, rookerytest.WithServer(url, options...), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
 	f.heard = listenToAll(f.t, f.Conn)
 	f.t.Cleanup(f.log.stop)
 }
@@ -243,18 +244,19 @@ func (f *trial) launch(h *host, path string, words ...string) *process {
 }
 
 func (f *trial) startCoordinator(c *seat) {
-	c.process = f.launch(c.host, c.path, append([]string{
-		"coordinator", "--server", c.server, "--name", c.name,
-		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host),
-	}, c.more...)...)
+	c.process = f.launch(c.host, c.path, slices.Concat([]string{
+		"coordinator", "--name", c.name, "--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host),
+	}, c.reach, c.more)...)
 }
 
 // startNode starts the host's node, as a unit of the system would.
 func (f *trial) startNode(h *station) {
-	h.node = f.launch(h.host, h.path, "node", "--server", h.server, "--podman", "unix://"+h.engine.address(),
-		"--name", h.name, "--zone", h.zone, "--label", "host="+h.name, "--label", "engine=podman", "--address", h.address,
+	h.node = f.launch(h.host, h.path, append([]string{
+		"node", "--podman", "unix://" + h.engine.address(),
+		"--name", h.name, "--zone", h.zone, "--label", "host=" + h.name, "--label", "engine=podman", "--address", h.address,
 		"--ports", fmt.Sprintf("%d-%d", firstPort, lastPort), "--heartbeat", fleetHeartbeat.String(),
-		"--metrics", metricsAt(h.host))
+		"--metrics", metricsAt(h.host),
+	}, h.reach...)...)
 }
 
 // found brings up the services that run throughout.
@@ -317,7 +319,7 @@ func (f *trial) command(service, verb, body string) (uint64, bool) {
 	const patience = 3 * time.Second
 	ctx, cancel := context.WithTimeout(f.interrupted, patience)
 	defer cancel()
-	sequence, err := f.Bus().Publish(ctx, events.Message{Subject: events.CommandSubject(id, verb), Body: []byte(body)})
+	sequence, err := f.Bus().Publish(ctx, events.Message{Subject: f.Bus().CommandSubject(events.CommandSubject(id, verb)), Body: []byte(body)})
 	if err != nil {
 		return 0, false
 	}

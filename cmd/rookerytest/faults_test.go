@@ -99,7 +99,7 @@ func TestTheEarlierOfTwoProcessesOfOneNameStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := noderunner.New(noderunner.Config{
-		Bus: conn, Engine: cluster.Nodes["node-0"], Name: "node-0", Log: slog.New(slog.DiscardHandler), Heartbeat: 100 * time.Millisecond,
+		Bus: conn, Engine: cluster.Nodes["node-0"], Name: "node-0", Program: events.Program{Levels: events.OwnLevels}, Log: slog.New(slog.DiscardHandler), Heartbeat: 100 * time.Millisecond,
 		Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: 20_000, Last: 20_999}},
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

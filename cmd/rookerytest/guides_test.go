@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,14 +15,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 var writeTranscripts = flag.Bool("write-transcripts", false, "write what the commands of the guides print into the guides")
 
-// TestGuides runs the commands of every guide in deploy/docs, and of events/README.md, in their order, on a `rookery dev --simulated` of three nodes that is the
-// guide's own, and compares what they print with what the guide shows. A block of type console has commands, each on a line with "$ " or on
-// several that end with a backslash, and what they print; in what they print "…" stands for any lines. A block of another type whose info
-// string names a file, as in "yaml web.yaml", is written there before the commands that follow.
+// TestGuides runs the commands of every guide in deploy/docs, and of events/README.md, in their order, on a `rookery dev --simulated` of three nodes
+// that is the guide's own, and compares what they print with what the guide shows. The guide to upgrades has a cluster whose level is not raised yet.
+// A block of type console has commands, each on a line with "$ " or on several that end with a backslash, and what they print; in what they print
+// "…" stands for any lines. A block of another type whose info string names a file, as in "yaml web.yaml", is written there before the commands that
+// follow.
 //
 // Times, ages, ids and places in the log differ between runs, and the lines of instances that start at once come in any order: lines are
 // compared without the first, and without regard to their order.
@@ -31,7 +38,8 @@ func TestGuides(t *testing.T) {
 		t.Fatal("there are no guides", err)
 	}
 	for _, path := range append(paths, "../../events/README.md") {
-		t.Run(strings.TrimSuffix(strings.TrimPrefix(path, "../../"), ".md"), func(t *testing.T) {
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "../../"), ".md")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -41,7 +49,11 @@ func TestGuides(t *testing.T) {
 			if !slices.ContainsFunc(blocks, func(b block) bool { return b.kind == "console" }) {
 				return
 			}
-			g := startGuide(t)
+			served := developed
+			if name == "deploy/docs/upgrade" {
+				served = upgraded
+			}
+			g := startGuide(t, served(t))
 			written := strings.Clone(string(text))
 			for _, b := range blocks {
 				if b.file != "" {
@@ -91,7 +103,7 @@ type guide struct {
 	env []string
 }
 
-func startGuide(t *testing.T) *guide {
+func startGuide(t *testing.T, url string) *guide {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -101,12 +113,6 @@ func startGuide(t *testing.T) *guide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev := startProcess(t, "dev", "--simulated", "--nodes", "3", "--listen", "127.0.0.1:0")
-	t.Cleanup(func() {
-		_ = dev.cmd.Process.Signal(os.Interrupt)
-		<-dev.ended
-	})
-	url := awaitMatch(t, dev, regexp.MustCompile(`NATS_URL=(\S+);`))
 	g := &guide{T: t, dir: t.TempDir(), env: []string{
 		"NATS_URL=" + url, "HOME=" + t.TempDir(), "PATH=" + filepath.Dir(path) + ":" + filepath.Dir(cli) + ":/usr/bin:/bin", "NO_COLOR=1", "TZ=UTC",
 	}}
@@ -116,6 +122,47 @@ func startGuide(t *testing.T) *guide {
 		}
 	}
 	return g
+}
+
+// developed runs `rookery dev` with three simulated nodes, and returns the URL of its server.
+func developed(t *testing.T) string {
+	t.Helper()
+	dev := startProcess(t, "dev", "--simulated", "--nodes", "3", "--listen", "127.0.0.1:0")
+	t.Cleanup(func() {
+		_ = dev.cmd.Process.Signal(os.Interrupt)
+		<-dev.ended
+	})
+	return awaitMatch(t, dev, regexp.MustCompile(`NATS_URL=(\S+);`))
+}
+
+// upgraded runs a cluster that began at level 0, and whose programs are of this version by now. It returns the URL of its server.
+func upgraded(t *testing.T) string {
+	t.Helper()
+	_, url := startServer(t, t.TempDir(), anyPort)
+	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
+	foundsAtLevelZero(t, cluster.Bus())
+	return rookerytest.Start(t, rookerytest.WithServer(url)).URL
+}
+
+// foundsAtLevelZero begins a cluster as a program from before there were levels does.
+func foundsAtLevelZero(t testing.TB, b bus.Bus) {
+	t.Helper()
+	told, err := b.Subscribe(events.EventRoot + ".cluster.adopted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- runner.New(runner.Config{Bus: b, Name: "before", Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+	}()
+	receive(t, told.Messages())
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
 }
 
 // awaitMatch waits until the process has printed what matches, and returns its first group.

@@ -46,7 +46,7 @@ func (q *quorum) send() *sender {
 			select {
 			case <-turns.C:
 				c.running.Go(func() { c.one(ctx, q.clients[n%len(q.clients)], n) })
-				c.running.Go(func() { c.probe(ctx, q.clients[n%len(q.clients)].Conn()) })
+				c.running.Go(func() { c.probe(ctx, q.probers[n%len(q.probers)].Conn()) })
 			case <-ctx.Done():
 				return
 			}
@@ -64,7 +64,7 @@ func (c *sender) one(ctx context.Context, b *bus.JetStream, n int) {
 		panic(err)
 	}
 	sequence, err := b.Publish(try, events.Message{
-		Subject: events.CommandSubject(id, "scale"), Body: []byte(scaleBody(simulatedScale + n%scales)),
+		Subject: b.CommandSubject(events.CommandSubject(id, "scale")), Body: []byte(scaleBody(simulatedScale + n%scales)),
 	})
 	if err != nil {
 		return // Rookery promises nothing for it

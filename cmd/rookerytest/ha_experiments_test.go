@@ -237,13 +237,13 @@ func (q *quorum) freezes(s *scene, one *busServer) {
 	s.saw("%s stands", one.name)
 }
 
-// wipes removes everything that a server that has ended kept.
+// wipes removes everything that a server that has ended kept: streams, and accounts.
 func (q *quorum) wipes(s *scene, one *busServer) {
 	kept, err := filepath.Glob(filepath.Join(one.folder, "*"))
 	if err != nil || len(kept) == 0 {
 		s.fail("%s keeps nothing: %v", one.name, err)
 	}
-	for _, folder := range kept {
+	for _, folder := range append(kept, filepath.Join(filepath.Dir(one.config), "accounts")) {
 		if err := os.RemoveAll(folder); err != nil {
 			s.fail("%v", err)
 		}
@@ -311,10 +311,7 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	s.saw("each write of %s takes 50 ms more, and it %s", one.name, role)
 }
 
-// flipped is the name of an object whose copies are damaged.
-const flipped = "flipped"
-
-// storesObject stores an object whose copies can be damaged.
+// storesObject stores another object whose copies can be damaged.
 func (q *quorum) storesObject(s *scene) {
 	const size = 300 << 10 // several parts
 	content := make([]byte, size)
@@ -323,7 +320,8 @@ func (q *quorum) storesObject(s *scene) {
 	}
 	ctx, cancel := context.WithTimeout(q.interrupted, settlesWithin)
 	defer cancel()
-	if err := q.Bus().Objects(bus.ObjectsVolumes).Put(ctx, flipped, bytes.NewReader(content)); err != nil {
+	q.objects++
+	if err := q.Bus().Objects(bus.ObjectsVolumes).Put(ctx, fmt.Sprintf("flipped-%d", q.objects), bytes.NewReader(content)); err != nil {
 		s.fail("%v", err)
 	}
 }
@@ -334,13 +332,13 @@ func (q *quorum) flips(s *scene, one *busServer) {
 	streams := []string{string(bus.Log), string(bus.ObjectStream(bus.ObjectsVolumes))}
 	stream := streams[q.random.IntN(len(streams))]
 	// A server that reads its blocks again leaves out a message that was changed: so a whole object may be there without its entry.
-	pattern, within := []string{"*.blk", "index.db"}[q.random.IntN(2)], ""
-	if stream != string(bus.Log) && pattern == "*.blk" && q.random.IntN(2) == 0 {
-		within = `"name":"` + flipped + `"`
+	pattern, entry := []string{"*.blk", "index.db"}[q.random.IntN(2)], false
+	if stream != string(bus.Log) && pattern == "*.blk" {
+		entry = q.random.IntN(2) == 0
 	}
 	one.process.signal(syscall.SIGTERM) // it writes its index, and does not read its blocks again to make one
 	<-one.process.ended
-	where := q.flip(s, filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", pattern), within)
+	where := q.flip(s, filepath.Join(one.folder, "jetstream", "*", "streams", stream, "msgs", pattern), entry)
 	q.starts(s, one)
 	if !q.finds(s, one) {
 		s.saw("%s of %s: harmless", where, one.name)
@@ -358,7 +356,7 @@ func (q *quorum) finds(s *scene, one *busServer) (damaged bool) {
 	var out string
 	if !q.within(settlesWithin, func() bool {
 		var code int
-		out, code = rookery(q.t, "bus", "check", "--deep", "--server", q.url)
+		out, code = rookery(q.t, append([]string{"bus", "check", "--deep"}, q.reach...)...)
 		damaged = strings.Contains(out, one.name+" has a damaged copy of ")
 		return damaged || code == 0
 	}) || strings.Count(out, " has a damaged copy of ") > strings.Count(out, one.name+" has a damaged copy of ") {
@@ -373,27 +371,39 @@ func (q *quorum) starts(s *scene, one *busServer) {
 	s.until(one.name+" is healthy", one.healthy)
 }
 
-// flip changes one bit in one of these files, and says where: in the last place that has these words, where there are any.
-func (q *quorum) flip(s *scene, pattern, within string) (where string) {
+// flip changes one bit in one of these files, and says where: in the entry of the object that was stored last, or anywhere. Blocks are encrypted, and that
+// entry is the end of the last one.
+func (q *quorum) flip(s *scene, pattern string, entry bool) (where string) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		s.fail("there is no %s: %v", pattern, err)
 	}
 	file := files[q.random.IntN(len(files))]
+	if entry {
+		file = slices.MaxFunc(files, func(a, b string) int { return blockNumber(a) - blockNumber(b) })
+	}
 	content, err := os.ReadFile(file)
 	if err != nil || len(content) == 0 {
 		s.fail("%s: %d bytes: %v", file, len(content), err)
 	}
-	at := q.random.IntN(len(content))
-	if from := bytes.LastIndex(content, []byte(within)); within != "" && from >= 0 {
-		at = from + q.random.IntN(len(within))
+	const length = 300 // of an entry
+	within := len(content)
+	if entry {
+		within = min(within, length)
 	}
+	at := len(content) - 1 - q.random.IntN(within)
 	content[at] ^= 1 << q.random.IntN(8)
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		s.fail("%v", err)
 	}
 	stream := filepath.Base(filepath.Dir(filepath.Dir(file)))
 	return fmt.Sprintf("byte %d of %d in %s of %s", at, len(content), filepath.Base(file), stream)
+}
+
+// blockNumber is the number that is the name of a block's file.
+func blockNumber(block string) int {
+	n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(block), ".blk")) // else its name has none
+	return n
 }
 
 // fillsDisk leaves the server no room to write. Then there is room again, and an operator starts the server again, which has closed what it

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/supply"
@@ -39,8 +41,11 @@ type quorum struct {
 	*trial
 	servers []*busServer
 	url     string
+	reach   []string         // the flags with which commands reach the servers, as an operator
 	clients []*bus.JetStream // one of each server
-	shared  scalings         // what they have done to the shared services
+	probers []*bus.JetStream // one of each server, which may write to the probe
+	shared  scalings         // what the clients have done to the shared services
+	objects int              // that it has stored to damage
 	// weights is the resident memory of each process after each experiment, in MiB.
 	weights map[string][]float64
 }
@@ -48,8 +53,9 @@ type quorum struct {
 // busServer is one of the NATS servers. The first has a small disk of its own.
 type busServer struct {
 	*host
-	config, folder string
-	process        *process
+	folder  string // what it stores
+	config  string // its configuration, in the folder in which it starts
+	process *process
 }
 
 // newQuorum starts three servers on machines of the trial, and makes the streams on all of them.
@@ -60,21 +66,17 @@ func newQuorum(f *trial) *quorum {
 	return q
 }
 
-// newServers starts servers on machines of the trial.
+// newServers starts servers on machines of the trial, to which all may connect.
 func newServers(f *trial, count int) *quorum {
 	f.t.Helper()
-	q := &quorum{trial: f, weights: map[string][]float64{}}
+	q := newMachines(f, count)
 	var urls, routes []string
-	for i := range count {
-		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: f.t.TempDir()}
-		if i == 0 {
-			s.folder = smallDisk(f.t)
-		}
-		q.servers = append(q.servers, s)
+	for _, s := range q.servers {
 		urls = append(urls, fmt.Sprintf("nats://%s:%d", s.address, clientPort))
 		routes = append(routes, fmt.Sprintf("nats://%s:%d", s.address, routePort))
 	}
 	q.url = strings.Join(urls, ",")
+	q.reach = []string{"--server", q.url}
 	for _, s := range q.servers {
 		s.configure(routes)
 		q.startServer(s)
@@ -82,27 +84,74 @@ func newServers(f *trial, count int) *quorum {
 	return q
 }
 
-// startQuorum starts a fleet on three servers that ends with the test.
+// newMachines makes machines for servers.
+func newMachines(f *trial, count int) *quorum {
+	f.t.Helper()
+	q := &quorum{trial: f, weights: map[string][]float64{}}
+	for i := range count {
+		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: f.t.TempDir()}
+		if i == 0 {
+			s.folder = smallDisk(f.t)
+		}
+		q.servers = append(q.servers, s)
+	}
+	return q
+}
+
+// newSecureQuorum starts three servers that know who connects, and makes the streams on all of them.
+func newSecureQuorum(f *trial) (*quorum, *secured) {
+	f.t.Helper()
+	q := newMachines(f, serverCount)
+	keys := &secured{TB: f.t, folder: filepath.Join(f.t.TempDir(), "keys"), port: secure.ClientPort}
+	var urls []string
+	words := []string{"secure", "init"}
+	for _, s := range q.servers {
+		words = append(words, s.name+"="+s.address)
+		urls = append(urls, secure.Server{Name: s.name, Address: s.address}.ClientURL())
+	}
+	keys.does(words...)
+	q.url = strings.Join(urls, ",")
+	keys.url, q.reach = q.url, []string{"--context", keys.context(secure.Operator)}
+	for _, s := range q.servers {
+		s.config = filepath.Join(keys.folder, "servers", s.name, "nats.conf")
+		s.adapt()
+		q.startServer(s)
+	}
+	q.init()
+	return q, keys
+}
+
+// adapt gives a configuration of rookery secure init the test's own folder and port of health.
+func (s *busServer) adapt() {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	const usual = `store_dir: "data"`
+	if !strings.Contains(string(text), usual) {
+		s.t.Fatalf("%s has no %s", s.config, usual)
+	}
+	stores := fmt.Sprintf("store_dir: %q\n  max_file_store: 10GB", s.folder)
+	s.configured(strings.Replace(string(text), usual, stores, 1) + s.whole())
+}
+
+// startQuorum starts a fleet that ends with the test, on three servers that know who connects.
 func startQuorum(t *testing.T) *quorum {
 	t.Helper()
-	q := newQuorum(newTrial(t))
-	q.meet(q.url)
+	q, keys := newSecureQuorum(newTrial(t))
+	q.meet(q.url, keys.options(secure.Coordinator)...)
 	for i, s := range q.servers {
-		q.clients = append(q.clients, connect(q.t, fmt.Sprintf("client-%d", i+1), fmt.Sprintf("nats://%s:%d", s.address, clientPort), nats.IgnoreDiscoveredServers()))
+		url := secure.Server{Address: s.address}.ClientURL()
+		for user, all := range map[string]*[]*bus.JetStream{secure.Operator: &q.clients, secure.Coordinator: &q.probers} {
+			*all = append(*all, connect(q.t, fmt.Sprintf("client-%d", i+1), url, append(keys.options(user), nats.IgnoreDiscoveredServers())...))
+		}
 	}
 	q.makeProbe()
 	for i := range serverCount {
-		q.seat(&seat{host: q.network.newMachine(fmt.Sprintf("leader-%d", i+1), ""), server: q.url})
+		q.seat(&seat{host: q.network.newMachine(fmt.Sprintf("leader-%d", i+1), ""), reach: keys.leads()})
 	}
-	q.engines = map[string]*simulated.Engine{}
-	for i := range simulatedNodes {
-		name := fmt.Sprintf("node-%d", i)
-		q.engines[name] = startSimulated(t, connect(t, name, q.url), i, fleetHeartbeat)
-	}
-	for _, h := range q.hosts {
-		h.server = q.url
-		q.startNode(h)
-	}
+	q.joins(keys)
 	q.where = `,"node_selector":{"engine":"podman"}`
 	q.found()
 	var asked []uint64
@@ -120,20 +169,55 @@ func startQuorum(t *testing.T) *quorum {
 	return q
 }
 
+// joins lets all nodes join with a token, and starts them: those of the hosts, and those whose engines are simulated.
+func (q *quorum) joins(keys *secured) {
+	q.t.Helper()
+	text := keys.token("--uses", strconv.Itoa(len(q.hosts)+simulatedNodes))
+	for _, h := range q.hosts {
+		edge := keys.applicant(h.name)
+		edge.joins(0, "", text)
+		h.reach = []string{"--context", edge.file(h.name + ".json")}
+		q.startNode(h)
+	}
+	token, err := secure.ParseToken(text)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.engines = map[string]*simulated.Engine{}
+	for i := range simulatedNodes {
+		name := fmt.Sprintf("node-%d", i)
+		options, err := keys.asksToJoin(name, token)
+		if err != nil {
+			q.t.Fatal(err)
+		}
+		q.engines[name] = startSimulated(q.t, connect(q.t, name, q.url, options...), i, fleetHeartbeat)
+	}
+}
+
 func simulatedService(i int) string { return fmt.Sprintf("sim/s%d", i) }
 
-// configure writes the server's configuration, which writes each message to the disk before it acknowledges it.
+// configure writes the configuration of a server to which all may connect. It writes each message to the disk before it acknowledges it.
 func (s *busServer) configure(routes []string) {
 	s.t.Helper()
 	s.config = filepath.Join(s.t.TempDir(), "nats.conf")
-	text := fmt.Sprintf(`server_name: %s
+	s.configured(fmt.Sprintf(`server_name: %s
 listen: "%s:%d"
-http: "%[2]s:%[4]d"
-jetstream {store_dir: %[5]q, sync_interval: always, max_file_store: 10GB}
-cluster {name: rookery, listen: "%[2]s:%[6]d", routes: [%[7]s]}
+jetstream {store_dir: %q, sync_interval: always, max_file_store: 10GB}
+cluster {name: rookery, listen: "%[2]s:%[5]d", routes: [%[6]s]}
+`, s.name, s.address, clientPort, s.folder, routePort, strings.Join(routes, ", ")) + s.whole())
+}
+
+// whole is what each configuration has beside, so that the test can ask for the server's health, and let it leave.
+func (s *busServer) whole() string {
+	return fmt.Sprintf(`
+http: "%s:%d"
 lame_duck_grace_period: 1s
 lame_duck_duration: 30s
-`, s.name, s.address, clientPort, healthPort, s.folder, routePort, strings.Join(routes, ", "))
+`, s.address, healthPort)
+}
+
+func (s *busServer) configured(text string) {
+	s.t.Helper()
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -145,8 +229,8 @@ func (q *quorum) startServer(s *busServer, behind ...string) {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	words := append(slices.Clone(behind), path, "--config", s.config)
-	s.process = q.launch(s.host, words[0], words[1:]...)
+	in := []string{"--chdir", filepath.Dir(s.config)}
+	s.process = q.launch(s.host, "/usr/bin/env", slices.Concat(in, behind, []string{path, "--config", s.config})...)
 }
 
 // healthy reports whether the server says that all streams that it keeps are up to date.
@@ -177,7 +261,7 @@ func (q *quorum) init() {
 	var out string
 	made := q.within(settlesWithin, func() bool {
 		var code int
-		out, code = rookery(q.t, "bus", "init", "--replicas", "3", "--server", q.url)
+		out, code = rookery(q.t, append([]string{"bus", "init", "--replicas", "3"}, q.reach...)...)
 		return code == 0
 	})
 	if !made {

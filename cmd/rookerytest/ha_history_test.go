@@ -51,7 +51,7 @@ type scalings struct {
 
 // scale lets a client scale the shared services in turn until the context ends. It looks and asks without a pause in between, so that commands
 // of several clients often meet.
-func (h *scalings) scale(ctx context.Context, b bus.Bus, client int) {
+func (h *scalings) scale(ctx context.Context, b *bus.JetStream, client int) {
 	const each = 250 * time.Millisecond
 	turns := time.NewTicker(each)
 	defer turns.Stop()
@@ -77,7 +77,7 @@ func (h *scalings) note(s scaling, wrong ...string) {
 }
 
 // do looks at the state and sends the command, and asks what became of it. It says if an answer breaks a promise.
-func (s *scaling) do(ctx context.Context, b bus.Bus) (wrong string) {
+func (s *scaling) do(ctx context.Context, b *bus.JetStream) (wrong string) {
 	var state api.ClusterState
 	if code := askOnce(ctx, b, "state", `{}`, &state); code != "" {
 		return ""
@@ -89,7 +89,7 @@ func (s *scaling) do(ctx context.Context, b bus.Bus) (wrong string) {
 	}
 	command := events.ServiceScale{Scale: &s.scale}
 	command.Busy, command.IfSeq = events.BusySupersede, s.seen
-	m, err := events.Encode(events.CommandSubject(id, "scale"), command, events.Attributes{ID: s.id, Source: "/shared", Time: time.Now()})
+	m, err := events.Encode(b.CommandSubject(events.CommandSubject(id, "scale")), command, events.Attributes{ID: s.id, Source: "/shared", Time: time.Now()})
 	if err != nil {
 		return err.Error()
 	}
@@ -104,7 +104,7 @@ func (s *scaling) do(ctx context.Context, b bus.Bus) (wrong string) {
 }
 
 // ask asks what became of the command until a coordinator knows it.
-func (s *scaling) ask(ctx context.Context, b bus.Bus) (wrong string) {
+func (s *scaling) ask(ctx context.Context, b *bus.JetStream) (wrong string) {
 	ctx, cancel := context.WithTimeout(ctx, recoversWithin)
 	defer cancel()
 	again := time.NewTicker(lookEvery)
@@ -134,11 +134,11 @@ func resultOf(answer api.Command) scaled {
 }
 
 // askOnce asks the question once, and returns the code of the error that came instead of an answer; 503 for none at all.
-func askOnce(ctx context.Context, b bus.Bus, question, body string, answer any) (code string) {
+func askOnce(ctx context.Context, b *bus.JetStream, question, body string, answer any) (code string) {
 	const none = "503"
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()
-	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + "." + question, Body: []byte(body)})
+	m, err := b.Request(ctx, events.Message{Subject: b.QuestionSubject(question, ""), Body: []byte(body)})
 	if err != nil {
 		return none
 	}

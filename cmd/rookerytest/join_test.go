@@ -77,26 +77,55 @@ func (a *applicant) has(lasts time.Duration) {
 		a.Fatal(err)
 	}
 	issuer.Lasts = lasts
-	creds := a.file(secure.NodeCreds(a.name))
-	text, err := os.ReadFile(creds)
-	if err != nil {
-		a.Fatal(err)
-	}
-	u, seed, err := secure.ReadCredentials(text)
-	if err != nil {
-		a.Fatal(err)
-	}
+	u, seed := a.credentials()
 	answer, err := issuer.Issue(a.name, events.NodeKey(u.Key), time.Now())
 	if err != nil {
 		a.Fatal(err)
 	}
 	made, err := secure.NodeFiles(secure.NodeCreds(a.name), seed, answer)
 	if err == nil {
-		err = os.WriteFile(creds, made[secure.NodeCreds(a.name)], 0o600)
+		err = os.WriteFile(a.file(secure.NodeCreds(a.name)), made[secure.NodeCreds(a.name)], 0o600)
 	}
 	if err != nil {
 		a.Fatal(err)
 	}
+}
+
+// credentials returns who the node's credentials are of, and the seed of their key.
+func (a *applicant) credentials() (u secure.User, seed []byte) {
+	a.Helper()
+	text, err := os.ReadFile(a.file(secure.NodeCreds(a.name)))
+	if err == nil {
+		u, seed, err = secure.ReadCredentials(text)
+	}
+	if err != nil {
+		a.Fatal(err)
+	}
+	return u, seed
+}
+
+// loses gives the node another key, and takes from it what it wrote once the coordinator had answered, as a kill before that does. It returns the key.
+func (a *applicant) loses() (key string) {
+	a.Helper()
+	before := map[string][]byte{}
+	for _, name := range []string{secure.NodeCreds(a.name), secure.AgainFile(secure.NodeCreds(a.name)), a.name + ".key"} {
+		content, err := os.ReadFile(a.file(name))
+		if err != nil {
+			a.Fatal(err)
+		}
+		before[name] = content
+	}
+	if out, code := rookery(a, "node", "rotate", "--context", a.file(a.name+".json")); code != 0 {
+		a.Fatalf("node rotate: exit %d: %s", code, out)
+	}
+	u, seed := a.credentials()
+	before[a.name+".next.key"] = seed
+	for name, content := range before {
+		if err := os.WriteFile(a.file(name), content, 0o600); err != nil {
+			a.Fatal(err)
+		}
+	}
+	return u.Key
 }
 
 // state returns the state of the node as an operator sees it; "" while it has none.
@@ -161,6 +190,7 @@ func TestNodesJoinWithTokensOnPodman(t *testing.T) {
 	runs := edge.runs(podman, ports)
 	edge.becomes(operator, "ready")
 	s.as(0, "", secure.Operator, "ensure", "demo/web", "--image", image)
+	rotated := edge.loses()
 	for what, lasts := range map[string]time.Duration{"that have ended": -time.Minute, "that end soon": 9 * time.Second} {
 		runs.kill()
 		edge.has(lasts)
@@ -168,6 +198,9 @@ func TestNodesJoinWithTokensOnPodman(t *testing.T) {
 			t.Fatalf("credentials %s are not renewed: %s", what, runs.output)
 		}
 		edge.becomes(operator, "ready")
+	}
+	if now, _ := edge.credentials(); now.Key != rotated {
+		t.Errorf("the node has the key %s, and not %s, which the log has", now.Key, rotated)
 	}
 
 	lost := subscribe(t, operator, events.EventRoot+".service.demo.web.instance.lost")
@@ -192,7 +225,7 @@ func (s *secured) watches(a *applicant) (closed func()) {
 			nats.UserCredentials(a.file(file)), nats.RootCAs(a.file(secure.CAFile(a.name))), nats.NoReconnect(),
 		}
 		ended := make(chan struct{})
-		conn, err := nats.Connect(s.url(), append(options, nats.ClosedHandler(func(*nats.Conn) { close(ended) }))...)
+		conn, err := nats.Connect(s.url, append(options, nats.ClosedHandler(func(*nats.Conn) { close(ended) }))...)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -203,7 +236,7 @@ func (s *secured) watches(a *applicant) (closed func()) {
 			case <-time.After(settlesWithin):
 				s.Errorf("the server does not close the connection of a revoked node with %s", file)
 			}
-			again, err := nats.Connect(s.url(), options...)
+			again, err := nats.Connect(s.url, options...)
 			if err == nil {
 				again.Close()
 			}
@@ -218,8 +251,6 @@ func (s *secured) watches(a *applicant) (closed func()) {
 		}
 	}
 }
-
-func (s *secured) url() string { return fmt.Sprintf("tls://127.0.0.1:%d", s.port) }
 
 // asksToJoin asks as rookery node join does, with a new key, and returns what a node of this name connects with.
 func (s *secured) asksToJoin(name string, token secure.Token) (options []nats.Option, err error) {
@@ -244,7 +275,9 @@ func (s *secured) asksToJoin(name string, token secure.Token) (options []nats.Op
 		return nil, err
 	}
 	ca := nats.RootCAs(filepath.Join(s.folder, secure.CA))
-	conn, err := nats.Connect(s.url(), nats.UserCredentialBytes(creds), ca, nats.CustomInboxPrefix(secure.InboxOf(by.Name)))
+	// A hundred hosts that connect at once wait for this machine's processors.
+	patient := nats.Timeout(settlesWithin)
+	conn, err := nats.Connect(s.url, nats.UserCredentialBytes(creds), ca, patient, nats.CustomInboxPrefix(secure.JoinInboxOf(by.Name)))
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +383,7 @@ func (s *secured) joinsAs(name string, token secure.Token) *bus.JetStream {
 		s.Errorf("%s: %v", name, err)
 		return nil
 	}
-	conn, err := nats.Connect(s.url(), options...)
+	conn, err := nats.Connect(s.url, options...)
 	if err != nil {
 		s.Errorf("%s: %v", name, err)
 		return nil

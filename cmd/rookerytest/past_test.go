@@ -169,7 +169,7 @@ func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- runner.New(runner.Config{
-			Bus: own, Name: "second", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), SnapshotEvery: 1000,
+			Bus: own, Name: "second", Program: events.Program{Levels: events.OwnLevels}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), SnapshotEvery: 1000,
 		}).Run(ctx)
 	}()
 	defer func() {

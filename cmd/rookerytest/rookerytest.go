@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,9 @@ const heartbeat = 500 * time.Millisecond
 // snapshotEvery is how often the coordinator takes a snapshot of the fold: often enough that tests read one.
 const snapshotEvery = 100
 
+// ownProgram is what the coordinator and the nodes say of themselves.
+var ownProgram = events.Program{Levels: events.OwnLevels}
+
 // Cluster is a Rookery that lives as long as its test.
 type Cluster struct {
 	// URL is where the NATS server listens, and Conn a connection to it.
@@ -48,12 +52,13 @@ type Cluster struct {
 	// Nodes are the engines of the nodes, by name: their containers can be looked at and killed.
 	Nodes map[string]*simulated.Engine
 
-	t     testing.TB
-	bus   *bus.JetStream
-	log   *slog.Logger
-	parts map[string]*part
-	meter func(part string) metric.Meter
-	trace func(part string) trace.Tracer
+	t       testing.TB
+	options []nats.Option
+	bus     *bus.JetStream
+	log     *slog.Logger
+	parts   map[string]*part
+	meter   func(part string) metric.Meter
+	trace   func(part string) trace.Tracer
 }
 
 // part is a process of the cluster: a coordinator or a node's agent.
@@ -79,6 +84,7 @@ type settings struct {
 	coordinator bool
 	log         io.Writer
 	server      string
+	options     []nats.Option
 	meter       func(part string) metric.Meter
 	trace       func(part string) trace.Tracer
 }
@@ -89,8 +95,11 @@ func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 // WithoutCoordinator leaves the coordinators to the test.
 func WithoutCoordinator() Option { return func(s *settings) { s.coordinator = false } }
 
-// WithServer makes the cluster use the NATS server at this URL, which the test runs itself.
-func WithServer(url string) Option { return func(s *settings) { s.server = url } }
+// WithServer makes the cluster use the NATS server at this URL, which the test runs itself. The options are for each connection to it, like those with
+// credentials.
+func WithServer(url string, options ...nats.Option) Option {
+	return func(s *settings) { s.server, s.options = url, options }
+}
 
 // WithLog writes the logs of the coordinator and the nodes.
 func WithLog(w io.Writer) Option { return func(s *settings) { s.log = w } }
@@ -117,7 +126,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.server == "" {
 		s.server = startServer(t)
 	}
-	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}, meter: s.meter, trace: s.trace}
+	c := &Cluster{URL: s.server, options: s.options, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}, meter: s.meter, trace: s.trace}
 	c.Conn = c.connect()
 	var err error
 	if c.bus, err = bus.New(c.Conn); err != nil {
@@ -132,7 +141,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.coordinator {
 		c.parts["coordinator"] = c.run(func(ctx context.Context, b bus.Bus) error {
 			return coordinator.New(coordinator.Config{
-				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat, SnapshotEvery: snapshotEvery,
+				Bus: b, Name: "coordinator", Program: ownProgram, Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat, SnapshotEvery: snapshotEvery,
 				Meter: c.meterOf("coordinator/runner"), Tracer: c.tracerOf("coordinator/runner"),
 			}).Run(ctx)
 		})
@@ -176,7 +185,7 @@ func (c *Cluster) StartNode(name string) {
 	c.parts[name] = c.run(func(ctx context.Context, b bus.Bus) error {
 		return noderunner.New(noderunner.Config{
 			Meter: c.meterOf("node/runner"), Tracer: c.tracerOf("node/runner"), SampleEvery: sampleEvery,
-			Bus: b, Engine: engine, Name: name, Log: c.log.With("part", name), Heartbeat: heartbeat,
+			Bus: b, Engine: engine, Name: name, Program: ownProgram, Log: c.log.With("part", name), Heartbeat: heartbeat,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: first, Last: first + ports - 1}},
 		}).Run(ctx)
 	})
@@ -247,7 +256,7 @@ func (c *Cluster) end(coordinator bool) {
 
 func (c *Cluster) connect() *nats.Conn {
 	c.t.Helper()
-	conn, err := nats.Connect(c.URL, nats.Name("rookerytest"), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	conn, err := nats.Connect(c.URL, append(slices.Clone(c.options), nats.Name("rookerytest"), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -283,7 +292,7 @@ func (c *Cluster) Publish(service, verb, body string) uint64 {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	sequence, err := c.bus.Publish(ctx, events.Message{Subject: events.CommandSubject(id, verb), Body: []byte(body)})
+	sequence, err := c.bus.Publish(ctx, events.Message{Subject: c.bus.CommandSubject(events.CommandSubject(id, verb)), Body: []byte(body)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -314,7 +323,7 @@ func (c *Cluster) State() api.ClusterState {
 func (c *Cluster) Ask(question, body string, answer any) bool {
 	c.t.Helper()
 	const once = 5 * time.Second
-	m, err := c.Conn.Request(events.APIRoot+"."+question, []byte(body), once)
+	m, err := c.Conn.Request(c.bus.QuestionSubject(question, ""), []byte(body), once)
 	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
 		return false
 	}

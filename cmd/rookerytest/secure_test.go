@@ -25,9 +25,10 @@ import (
 // secured is a cluster whose bus knows who connects.
 type secured struct {
 	testing.TB
-	// folder has the keys, and port is where the server listens.
+	// folder has the keys, port is where the server listens, and url where clients connect.
 	folder string
 	port   int
+	url    string
 	server *process
 }
 
@@ -35,6 +36,7 @@ type secured struct {
 func secureServer(t testing.TB) *secured {
 	t.Helper()
 	s := &secured{TB: t, folder: filepath.Join(t.TempDir(), "keys"), port: freePorts(t)}
+	s.url = fmt.Sprintf("tls://127.0.0.1:%d", s.port)
 	s.does("secure", "init")
 	for _, name := range []string{"keys/cluster.json", "servers/nats-1/nats.conf", "users/operator.json", "users/coordinator.json"} {
 		s.moves(name)
@@ -59,7 +61,22 @@ func secureCluster(t *testing.T) *secured {
 // coordinates starts a coordinator, which may let nodes join.
 func (s *secured) coordinates(flags ...string) *process {
 	s.Helper()
-	return startProcess(s.TB, append([]string{"coordinator", "--context", s.context(secure.Coordinator), "--admission", filepath.Join(s.folder, secure.Admission)}, flags...)...)
+	return startProcess(s.TB, slices.Concat([]string{"coordinator"}, s.leads(), flags)...)
+}
+
+// leads are the flags of a coordinator.
+func (s *secured) leads() []string {
+	return []string{"--context", s.context(secure.Coordinator), "--admission", filepath.Join(s.folder, secure.Admission)}
+}
+
+// options are those of a connection as this user.
+func (s *secured) options(user string) []nats.Option {
+	return append(s.identity(user), nats.RootCAs(filepath.Join(s.folder, secure.CA)))
+}
+
+// identity are the options with which this user connects, whatever the server's certificate.
+func (s *secured) identity(user string) []nats.Option {
+	return []nats.Option{nats.UserCredentials(filepath.Join(s.folder, secure.CredsFile(user))), nats.CustomInboxPrefix(secure.InboxOf(user))}
 }
 
 // moves writes the test's own port into a file in place of the usual one.
@@ -306,7 +323,8 @@ func (s *secured) renews() {
 	if err := stays.Flush(); err != nil {
 		s.Error(err)
 	}
-	s.as(1, "that of nats-1 is valid until", secure.Operator, "doctor", "--podman", "unix:///none")
+	s.as(1, ": that of nats-1", secure.Operator, "doctor", "--podman", "unix:///none")
+	s.as(1, "rookery: 1 of 10 checks found a problem: podman", secure.Operator, "doctor", "--podman", "unix:///none")
 	stays.SetDisconnectErrHandler(nil)
 }
 

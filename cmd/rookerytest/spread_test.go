@@ -21,7 +21,7 @@ func startInZone(t *testing.T, cluster *rookerytest.Cluster, name, zone string) 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	agent := runner.New(runner.Config{
-		Bus: cluster.Bus(), Engine: simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30}), Name: name, Log: slog.New(slog.DiscardHandler),
+		Bus: cluster.Bus(), Engine: simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30}), Name: name, Program: events.Program{Levels: events.OwnLevels}, Log: slog.New(slog.DiscardHandler),
 		Heartbeat: 500 * time.Millisecond,
 		Facts:     events.NodeFacts{Address: "127.0.0.1", Zone: zone, Ports: events.PortRange{First: 20000, Last: 20999}},
 	})

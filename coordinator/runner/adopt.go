@@ -159,7 +159,7 @@ func adopt(ctx context.Context, b bus.Bus, name string, program events.Program, 
 		now = c.Now
 	}
 	turn := coordinator.NewTurn(c, coordinator.NewWorkQueue(c), now)
-	if !turn.Fill(func() { turn.Found(*adopted); turn.Signs(signers.root()) }) {
+	if !turn.Fill(func() { turn.Found(*adopted, 0); turn.Signs(signers.root()) }) {
 		return "", fmt.Errorf("more commands are open than one round can end, which holds %d events", coordinator.MaxEvents)
 	}
 	round, err := Seal(turn.Records, events.RoundClosed{

@@ -145,7 +145,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 // decideInputs removes from the inputs those that it has decided.
 func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	if l.founding != nil {
-		turn.Found(*l.founding)
+		turn.Found(*l.founding, l.Program.Levels.Most)
 	}
 	turn.Signs(l.Signers.root())
 	if l.renewal != nil {

@@ -59,7 +59,7 @@ func (l *leader) join(ctx context.Context, ls *lease, m events.Message) (answer 
 	if answer, err = l.Admission.Issue(q.Node, q.Key, l.Now()); err != nil {
 		return events.JoinAnswer{}, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the key %s cannot be signed for: %v", q.Key, err)}
 	}
-	admit := events.NodeAdmit{Key: q.Key, Token: m.Subject[strings.LastIndex(m.Subject, ".")+1:]}
+	admit := events.NodeAdmit{Key: q.Key, Token: m.Subject[strings.LastIndex(m.Subject, ".")+1:], Former: q.Former}
 	known, err := l.mayJoin(ctx, q.Node, admit)
 	if err == nil && !known {
 		err = l.admit(ctx, q.Node, admit)

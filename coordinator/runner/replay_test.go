@@ -72,7 +72,7 @@ func (g *generator) adopt(turn *coordinator.Turn) {
 	g.adopted++
 	turn.Found(events.ClusterAdopted{Commands: g.commands, Streams: map[string]string{
 		"ROOKERY_LOG": "log", "ROOKERY_COMMANDS": fmt.Sprint("commands-", g.adopted/2),
-	}})
+	}}, 0)
 }
 
 // seal writes the round, and passes it to the live state and to the fold.

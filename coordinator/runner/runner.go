@@ -57,6 +57,7 @@ type Config struct {
 	// Name identifies this coordinator; two must not have the same name at once.
 	Name string
 	// Program is the Rookery that this process runs. It stands by in a cluster at a level that is not among its own.
+	// A new cluster begins at its highest.
 	Program events.Program
 	Log     *slog.Logger
 	// Heartbeat is how often nodes send a heartbeat.

@@ -63,6 +63,19 @@ func planToFinish(t *testing.T, b bus.Bus) (p coordinator.CommandPlan) {
 	}
 }
 
+// founds begins a cluster at the highest level of the program.
+func founds(t *testing.T, b bus.Bus, program events.Program) {
+	t.Helper()
+	adopted, err := b.Subscribe(events.EventRoot + ".cluster.adopted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer adopted.Stop()
+	stop := run(t, runner.Config{Bus: b, Name: "founder", Program: program, Log: slog.New(slog.DiscardHandler)})
+	next(t, adopted)
+	stop()
+}
+
 // TestAnOlderCoordinatorWaitsForItsUpgrade runs one that works at level 0 beside one that works at level 1. The cluster reaches level 1 once
 // the older one is gone. When that is started again, it neither leads nor ends.
 func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
@@ -79,8 +92,9 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 			t.Cleanup(told.Stop)
 			return func() events.Message { t.Helper(); return next(t, told) }
 		}
-		founded, rejected, raised, succeeded := heard("cluster.adopted"), heard("cluster.command.rejected"), heard("cluster.level"), heard("cluster.command.succeeded")
+		rejected, raised, succeeded := heard("cluster.command.rejected"), heard("cluster.level"), heard("cluster.command.succeeded")
 		finish := func() { publish(t, b, events.CommandRoot+".cluster.finish-upgrade", "{}") }
+		founds(t, b, events.Program{})
 		stopNewer := run(t, configOf("newer", newer))
 		finishWith := func(want string) {
 			finish()
@@ -88,7 +102,8 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 				t.Fatalf("the command was rejected with %q, %v; want one with %q", d.Reason, err, want)
 			}
 		}
-		founded() // from here on the newer one leads
+		publish(t, b, events.CommandRoot+".cluster.policy", `{"unknown":1}`)
+		rejected() // from here on the newer one leads
 		stopOlder := run(t, configOf("older", events.Program{}))
 		for serving := 0; serving < 2; {
 			all, err := b.Coordinators(t.Context())
@@ -115,10 +130,8 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 		succeeded()
 		stopNewer()
 
-		older := configOf("older", events.Program{Version: "v1"})
 		log := errorsTold{slog.DiscardHandler, make(chan string, 9)}
-		older.Log = slog.New(log)
-		stopOlder = run(t, older)
+		stopOlder = run(t, runner.Config{Bus: b, Name: "older", Program: events.Program{Version: "v1"}, Log: slog.New(log)})
 		select {
 		case said := <-log.texts:
 			const want = "upgrade it: it works at levels up to 0, and the cluster is at level 1"

@@ -77,7 +77,7 @@ func (w *writer) found() error {
 	if err != nil {
 		return err
 	}
-	if err := w.round(func(t *coordinator.Turn) { t.Found(*runner.Adoption(states)) }); err != nil {
+	if err := w.round(func(t *coordinator.Turn) { t.Found(*runner.Adoption(states), 0) }); err != nil {
 		return err
 	}
 	for i := range nodes {

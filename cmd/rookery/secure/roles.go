@@ -150,7 +150,7 @@ var roles = []Role{
 	},
 	{
 		Name: Joiner, About: "asks to join as a node: rookery token create makes one", account: Nodes,
-		publish: below(events.JoinRoot, ofUser), subscribe: []string{InboxOf(ofUser) + ".>"},
+		publish: below(events.JoinRoot, ofUser), subscribe: []string{JoinInboxOf(ofUser) + ".>"},
 	},
 }
 
@@ -164,6 +164,10 @@ func below(root string, subjects ...string) []string {
 
 // InboxOf is where a user gets answers: below it no other user may subscribe.
 func InboxOf(user string) string { return "_INBOX." + user }
+
+// JoinInboxOf is where one who asks to join gets answers. It is apart from the inbox of the node of the same name: the credentials with which a node asks
+// again last longer than those for its work. The label is not the name of a user.
+func JoinInboxOf(user string) string { return "_INBOX._join." + user }
 
 // Roles returns all roles, in the order in which help texts list them.
 func Roles() []Role { return slices.Clone(roles) }

@@ -28,5 +28,9 @@ var besidePlans = map[string]test{
 	"adopted-and-still-a-stray":                     {"projections", "TestAnAdoptedInstanceIsNotAnOrphan"},
 	"log-told-twice":                                {"coordinator/runner", "TestAStandbyReadsOnAfterMessagesThatComeTwice"},
 	"failover-begun-again-with-each-time-out":       {"coordinator/runner", "TestAFailoverTriesAgainInPlace"},
+	"statuses-made-again-under-one-identity":        {"events/bus/memory", "TestWhatReplacesAStreamHasAnotherIdentity"},
+	"stale-info-taken-for-a-restored-backup":        {"coordinator/runner", "TestAStreamThatIsSaidToBeAnotherIsAskedAgain"},
+	"outdated-end-taken-for-a-new-stream":           {"coordinator/runner", "TestAnOutdatedEndOfTheStatusesIsNotANewStream"},
+	"next-one-that-is-tried-again":                  {"cmd/simulation/checker", "TestAClusterIsNotSettledWhileANodeTriesAgain"},
 	"orders-of-a-server-that-lags":                  {"events/bus", "TestTheLatestMessagesAreThoseOfTheStreamsLeader"},
 }

@@ -4,6 +4,16 @@ package main
 // does not break proves nothing.
 var found = []bug{
 	{
+		"statuses-emptied-and-filled-between-two-looks", "the leader does not see that all servers have lost the statuses, as nodes have sent more by its next look than it had read", []edit{{
+			"coordinator/runner/failover.go", "	if l.known.isBefore(s) {\n		return true, nil\n	}\n", "",
+		}},
+	},
+	{
+		"statuses-made-again-under-one-identity", "the leader goes on in the middle of statuses that a standby has made again, as it cannot tell them from those before", []edit{{
+			"events/bus/memory/memory.go", "		b.Remake(stream)\n		return nil\n", "		b.Empty(stream)\n		return nil\n",
+		}},
+	},
+	{
 		"take-over-while-another-leads-on", "a leader takes a round that another closed during the failover for a restored log", []edit{{
 			"coordinator/runner/adopt.go",
 			`	state, err := b.State(ctx, bus.Log)
@@ -254,6 +264,11 @@ var found = []bug{
 	{
 		"exclusive-one-that-hears-late", "the simulation takes a cluster for settled before each node has had an answer to a heartbeat", []edit{{
 			"cmd/simulation/world/heal.go", "append(w.unheard(began), w.checker.Unlike()...)", "w.checker.Unlike()",
+		}},
+	},
+	{
+		"adopted-with-its-volumes", "the checker holds an instance that is adopted after a restore to the node that had its volumes before", []edit{{
+			"cmd/simulation/checker/slots.go", "s.settles(i) // the lost part", "c.stays(s, i) // the lost part",
 		}},
 	},
 	{

@@ -2,6 +2,7 @@ package world
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -13,6 +14,19 @@ var (
 	present = events.Program{Version: "present", Levels: events.OwnLevels}
 	newer   = events.Program{Version: "newer", Levels: events.Levels{Most: events.OwnLevels.Most + 1}}
 )
+
+// begins is the version of all processes at first: the older one where others take its place, so that a new cluster begins at its level.
+func (p Plan) begins() events.Program {
+	if !p.Golden && p.changesVersions() {
+		return older
+	}
+	return present
+}
+
+// changesVersions reports whether processes of other versions take the place of some.
+func (p Plan) changesVersions() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == OtherVersion })
+}
 
 // upgrades draws, for some plans, processes that are replaced by older or newer ones, in part all of them in turn, and commands to finish the
 // upgrade.

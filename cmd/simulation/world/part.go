@@ -68,7 +68,7 @@ func (w *World) linkOf(name string) *link {
 }
 
 func (w *World) addCoordinator(name string) {
-	p := &part{world: w, name: name, program: present}
+	p := &part{world: w, name: name, program: w.plan.begins()}
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
 			Bus: c, Name: name, Program: c.program, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now, Signers: w.signers(),
@@ -93,7 +93,7 @@ func (w *World) addNode(name string, number int) {
 	}
 	h.engine = newEngine()
 	w.hosts[name] = h
-	p := &part{world: w, name: name, program: present}
+	p := &part{world: w, name: name, program: w.plan.begins()}
 	p.run = func(ctx context.Context, c *client, incarnation string) error {
 		return noderunner.New(noderunner.Config{
 			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Program: c.program, Facts: h.facts, Log: p.log(),

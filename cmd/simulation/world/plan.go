@@ -211,6 +211,8 @@ func Draw(seed uint64, beside ...Kind) Plan {
 		d.ofKind(kind, first+uint64(i))
 	}
 	d.upgrades()
+	d.drainDelays()
+	d.users()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
