@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -155,10 +156,13 @@ func (p *process) start() {
 		p.signal(syscall.SIGCONT)
 		p.kill()
 		if p.t.Failed() {
-			p.t.Logf("output of %v:\n%s", p.cmd.Args, p.output)
+			p.t.Logf("output of %v:\n%s", p.cmd.Args, natsInfo.ReplaceAllString(p.output.String(), ""))
 		}
 	})
 }
+
+// natsInfo matches the lines in which a NATS server says that all is well: long as they are, they would hide the failure.
+var natsInfo = regexp.MustCompile(`(?m)^.* \[INF\] .*\n`)
 
 // kill ends the process with SIGKILL and returns when it has ended.
 func (p *process) kill() {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -140,10 +141,10 @@ func (d *desk) resizes(width, height int) {
 	d.tmux("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
 }
 
-// until waits until the screen is so, and returns its lines.
+// until waits until the screen is so in two looks, one behind the other, and returns its lines: tmux may have half a picture at the first.
 func (d *desk) until(what string, so func(lines []string) bool) []string {
 	d.t.Helper()
-	var seen []string
+	var seen, before []string
 	is := false
 	defer func() {
 		if !is {
@@ -151,8 +152,8 @@ func (d *desk) until(what string, so func(lines []string) bool) []string {
 		}
 	}()
 	d.cluster.Until(what, func() bool {
-		seen = strings.Split(strings.TrimSuffix(d.tmux("capture-pane", "-p"), "\n"), "\n")
-		is = so(seen)
+		before, seen = seen, strings.Split(strings.TrimSuffix(d.tmux("capture-pane", "-p"), "\n"), "\n")
+		is = so(seen) && slices.Equal(before, seen)
 		return is
 	})
 	return seen

@@ -13,7 +13,7 @@ const (
 	webOne    = `{"web":{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":8080}],"update":{"min_healthy":"100ms"}}}`
 	webAndDB  = `{"web":{"image":"localhost/web:2","scale":3,"ports":[{"name":"http","port":8080}],"update":{"min_healthy":"100ms"}},"database":{"image":"localhost/db:1"}}`
 	webCanary = `{"web":{"image":"localhost/web:3","scale":3,"ports":[{"name":"http","port":8080}],"update":{"min_healthy":"100ms","canaries":1}}}`
-	noImage   = `{"bad":{"image":"localhost/bad:1","update":{"min_healthy":"100ms","healthy_deadline":"1s","progress_deadline":"1s"}}}`
+	noImage   = `{"bad":{"image":"localhost/bad:1","update":{"min_healthy":"100ms","healthy_deadline":"3s","progress_deadline":"3s"}}}`
 )
 
 // TestScreens sits at terminals of two sizes and looks at what the commands show there: with tmux, from outside.
@@ -87,7 +87,7 @@ func (d *desk) appliesGroups() {
 		"group.entered stage 1: db", "shop/db  instance.online 0.1", "group.entered stage 2: api", "group.entered stage 3: web", "group.ended (done)",
 		"group shop/shop: command 7 succeeded", "[0]")
 	d.write("worse.yaml", strings.NewReplacer("db:1}", "db:2}", "{image: localhost/api:1,",
-		`{image: localhost/bad:1, x-rookery: {update: {min_healthy: 100ms, healthy_deadline: 1s, progress_deadline: 1s}},`).Replace(shopFile))
+		`{image: localhost/bad:1, x-rookery: {update: {min_healthy: 100ms, healthy_deadline: 3s, progress_deadline: 3s}},`).Replace(shopFile))
 	all = d.runs("apply-group-in-vain", "rookery apply -f worse.yaml --yes --verbose", 4)
 	d.inTurn(all, "command 8 is stored", "group.entered stage 2: api", "operation.entered start of wave 1", "(image-pull)", "group.aborted",
 		"group.entered rollback of stage 1: db", "group.ended (gone-back)", "rookery: command 8 failed (", "[4]")
