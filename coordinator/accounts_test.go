@@ -80,6 +80,31 @@ func TestWhoEndsACommandIsTheActor(t *testing.T) {
 	}
 }
 
+// TestCommandsArePlannedWhereAccountsAreOn asks what commands of a user would do: to a service, to a node and to the cluster.
+func TestCommandsArePlannedWhereAccountsAreOn(t *testing.T) {
+	for subject, body := range map[string]string{
+		"service.demo.web.ensure": `{"image":"localhost/a:1"}`, "node.a.drain": `{}`, "node.a.pause": `{}`, "cluster.rebalance": `{}`,
+	} {
+		h := newHouse(t)
+		h.takesIn("a", "one", events.Program{Levels: events.OwnLevels})
+		h.cluster.Accounts, h.cluster.Level = true, events.OwnLevels.Most
+		asked := events.ParseRequest(events.Message{Subject: events.CommandBy("ann", events.CommandRoot+"."+subject), Body: []byte(body)})
+		var rejected *events.Rejection
+		switch p := coordinator.PlanRequest(h.cluster, asked, coordinator.Running{}, h.now).(type) {
+		case coordinator.Plan:
+			rejected = p.Rejection
+		case coordinator.CommandPlan:
+			rejected = p.Rejection
+		case coordinator.DrainPlan:
+			rejected = p.Rejection
+		case coordinator.RebalancePlan:
+		}
+		if rejected != nil {
+			t.Errorf("%s would be rejected: %v", subject, rejected)
+		}
+	}
+}
+
 // TestSessionsAreRecordedWhereAccountsAreOn reports sessions with an instance, by its own node and by another, and with one that is gone.
 func TestSessionsAreRecordedWhereAccountsAreOn(t *testing.T) {
 	h := newHouse(t)

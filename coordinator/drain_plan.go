@@ -55,19 +55,19 @@ type drainPlanner struct {
 	planned map[events.InstanceID]*PlannedDrain
 }
 
-// PlanDrain returns what a drain of the node that begins now would do with each of its instances. It assumes that every
+// PlanDrain returns what a drain that is asked for now would do with each instance of its node. It assumes that every
 // successor comes to serve and that nothing else happens. It changes the state on the way, so the caller must not use that
 // state afterwards.
-func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
+func PlanDrain(c *projections.Cluster, asked events.Request, now time.Time) DrainPlan {
+	node, _ := asked.Scope.Node()
+	asked.Sequence = math.MaxUint64 // no command has this sequence
 	p := &drainPlanner{rehearsal: rehearsal{c, NewWorkQueue(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
 	plan := DrainPlan{Node: node, Sequence: c.Sequence}
 	if n := c.Nodes[node]; n != nil {
 		p.present(n)
 	}
 	p.follows(func(t *Turn) {
-		t.Command(events.Request{
-			Sequence: math.MaxUint64, Scope: events.NodeScope(node), Verb: command.Kind().Name, Command: command,
-		})
+		t.Command(asked)
 		for _, r := range t.Records {
 			if d, rejected := r.Data.(events.CommandRejected); rejected {
 				plan.Rejection = &d.Rejection

@@ -35,8 +35,7 @@ func PlanRequest(c *projections.Cluster, r events.Request, running Running, now 
 	if r.Rejection == nil {
 		switch command := r.Command.(type) {
 		case events.NodeDrain:
-			node, _ := r.Scope.Node()
-			return PlanDrain(c, node, command, now)
+			return PlanDrain(c, r, now)
 		case events.ClusterRebalance:
 			if command.When == events.RebalanceNow {
 				return RebalancePlan{c.Sequence, PlanRebalance(c, command.Terms(), now)}

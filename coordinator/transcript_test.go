@@ -314,11 +314,11 @@ func (h *house) plan(d *datadriven.TestData) string {
 	for _, round := range h.rounds {
 		round(same)
 	}
-	m := events.Message{Subject: subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key), Body: []byte(d.Input)}
-	if drain, ok := events.ParseRequest(m).Command.(events.NodeDrain); ok {
-		return tellDrain(coordinator.PlanDrain(same, d.CmdArgs[0].Key, drain, h.now))
+	asked := events.ParseRequest(events.Message{Subject: subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key), Body: []byte(d.Input)})
+	if _, ok := asked.Command.(events.NodeDrain); ok {
+		return tellDrain(coordinator.PlanDrain(same, asked, h.now))
 	}
-	p := coordinator.PlanCommand(same, events.ParseRequest(m), h.now)
+	p := coordinator.PlanCommand(same, asked, h.now)
 	if p.Rejection != nil {
 		return fmt.Sprintf("%s: %s\n", p.Rejection.Code, p.Rejection.Reason)
 	}
