@@ -157,7 +157,7 @@ func families(l *link) []family {
 		{"Look into the past", []*cobra.Command{
 			historyCommand(l), stateCommand(l), diffCommand(l), replayCommand(l), whatIfCommand(l), capsuleCommand(l), archiveCommand(l),
 		}},
-		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), clusterCommand(l), secureCommand(l), userCommand(), tokenCommand(l), doctorCommand(l), versionCommand(l)}},
+		{"Run a cluster", []*cobra.Command{devCommand(), installCommand(l), uninstallCommand(l), coordinatorCommand(l), busCommand(l), clusterCommand(l), secureCommand(l), userCommand(), tokenCommand(l), doctorCommand(l), versionCommand(l)}},
 	}
 }
 
@@ -167,7 +167,7 @@ var elsewhere = map[string][]string{
 	"ps":       {"status", "instances", "pods", "containers"},
 	"apply":    {"deploy", "up", "create", "run", "stack"},
 	"ensure":   {"create", "run", "add"},
-	"drop":     {"down", "destroy", "remove", "uninstall", "purge", "undeploy"},
+	"drop":     {"down", "destroy", "remove", "purge", "undeploy"},
 	"inspect":  {"describe", "show"},
 	"explain":  {"why"},
 	"logs":     {"log", "tail"},

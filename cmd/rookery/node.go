@@ -172,7 +172,7 @@ func podmanFlag(cmd *cobra.Command, value *string) {
 
 func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, error) {
 	if !events.ValidName(f.name) {
-		return runner.Config{}, nil, fmt.Errorf("--name %q is not a name: want 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
+		return runner.Config{}, nil, badNodeName(f.name)
 	}
 	ports, err := parsePorts(f.ports)
 	if err != nil {

@@ -44,21 +44,12 @@ starts. If this is interrupted, run it again: the key is the same, and the token
   rookery node --name edge-1 --context ~/.config/rookery/nodes/edge-1.json`,
 		Args: arguments("TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := args[0]
-			if text == "-" {
-				const longest = 64 << 10
-				read, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longest))
-				if err != nil {
-					return err
-				}
-				text = string(read)
-			}
-			token, err := secure.ParseToken(text)
+			token, err := readToken(cmd, args[0])
 			if err != nil {
-				return usage(cmd, err)
+				return err
 			}
 			if !events.ValidName(j.name) {
-				return usage(cmd, fmt.Errorf("--name %q is not a name: want 1 to %d of a-z, 0-9 and \"-\"", j.name, events.MaxName))
+				return usage(cmd, badNodeName(j.name))
 			}
 			return j.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), token)
 		},
@@ -71,6 +62,27 @@ starts. If this is interrupted, run it again: the key is the same, and the token
 	cmd.Flags().StringVar(&j.folder, "dir", folder, "`folder` for the node's key and credentials")
 	cmd.Flags().Lookup("dir").DefValue = "rookery/nodes in the folder of the user's configuration"
 	return cmd
+}
+
+// readToken reads a token from the command line, or, for -, from standard input.
+func readToken(cmd *cobra.Command, text string) (secure.Token, error) {
+	if text == "-" {
+		const longest = 64 << 10
+		read, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longest))
+		if err != nil {
+			return secure.Token{}, err
+		}
+		text = string(read)
+	}
+	token, err := secure.ParseToken(text)
+	if err != nil {
+		return token, usage(cmd, err)
+	}
+	return token, nil
+}
+
+func badNodeName(name string) error {
+	return fmt.Errorf("--name %q is not a name: want 1 to %d of a-z, 0-9 and \"-\"", name, events.MaxName)
 }
 
 func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.Token) error {

@@ -33,7 +33,7 @@ type promised struct {
 var commandsPromise = map[string]promised{
 	"apply":    {word: "deploy", change: "apply --yes -f db.yaml", unknown: "apply -f none.yaml", code: 1, offers: "demo"},
 	"cancel":   {same: "gh run", change: "cancel demo/slow", unknown: "cancel demo/nope", code: 3, offers: "demo/web"},
-	"drop":     {word: "uninstall", change: "drop --yes demo/web", unknown: "drop --yes demo/nope", code: 3, offers: "demo/web"},
+	"drop":     {word: "undeploy", change: "drop --yes demo/web", unknown: "drop --yes demo/nope", code: 3, offers: "demo/web"},
 	"edit":     {same: "kubectl", unknown: "edit demo/nope", code: 1, offers: "demo/web"},
 	"ensure":   {word: "create", change: "ensure demo/new --image localhost/web:1"},
 	"export":   {same: "docker", value: "export demo/web", unknown: "export demo/nope", code: 1, offers: "demo/web"},
@@ -81,6 +81,11 @@ var commandsPromise = map[string]promised{
 	"policy get":  {same: "consul acl", value: "policy get"},
 	"policy set":  {same: "consul acl", change: "policy set --file policy.json", unknown: "policy set --file none.json", code: 1},
 	"rebalance":   {same: "rethinkdb", value: "rebalance --yes --dry-run"},
+
+	"install coordinator": {unknown: "install coordinator none", code: 1},
+	"install node":        {unknown: "install node none", code: 2},
+	"install server":      {unknown: "install server none", code: 1},
+	"uninstall":           {unknown: "uninstall none", code: 2},
 
 	"archive": {same: "nats stream backup", unknown: "archive --keep-age 1h --to none/none/none", code: 1},
 	"capsule": {unknown: "capsule --from nope --out c.json", code: 2},

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/cmd/rookery/install"
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
+	"github.com/rookery-project/rookery/events"
+)
+
+// installing makes this host run a part of a cluster.
+type installing struct {
+	link   *link
+	dryRun bool
+	noUnit bool
+}
+
+func installCommand(l *link) *cobra.Command {
+	i := &installing{link: l}
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Make this host run a server, a coordinator or a node",
+		Long: `Give this host what it needs to run a NATS server, a coordinator or a node under systemd: the user rookery, folders, files, a configuration
+file in /etc/rookery and a unit, which is started, also with each start of the host. Run it as root. Each line says what is so now, or was already. If it
+is interrupted, or finds a problem, run it again: it goes on where it stopped.
+
+A package of Rookery has the program and the units. Without one, the host gets copies of them in /usr/local and /etc/systemd/system.`,
+		Example: `  rookery install server ./servers/nats-1
+  rookery install coordinator ./keys
+  rookery install node - --name edge-1 --address 10.0.0.7 < token`,
+	}
+	cmd.PersistentFlags().BoolVar(&i.dryRun, "dry-run", false, "list what this host lacks, and change nothing")
+	cmd.PersistentFlags().BoolVar(&i.noUnit, "no-unit", false, "install all but the unit, and start nothing")
+	cmd.AddCommand(i.serverCommand(), i.coordinatorCommand(), i.nodeCommand())
+	return cmd
+}
+
+func (i *installing) serverCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "server FOLDER",
+		Short: "Run a NATS server on this host",
+		Long: `Run a NATS server on this host. FOLDER is a copy of the folder servers/NAME that rookery secure init has made for it. The server keeps what it
+stores in /var/lib/rookery/server. With no unit, start it there: nats-server --config nats.conf.`,
+		Example: `  rookery install server ./servers/nats-1
+  rookery install server ./servers/nats-1 --dry-run`,
+		Args: arguments("FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			host, err := i.host()
+			if err != nil {
+				return err
+			}
+			files, err := folderFiles(args[0], ".")
+			if err == nil && files["nats.conf"] == nil {
+				err = errors.New("it has no nats.conf: name a copy of the folder servers/NAME of rookery secure init")
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", args[0], err)
+			}
+			steps, err := host.Server(files)
+			return i.run(cmd, host, install.ServerPart, steps, err)
+		},
+	}
+}
+
+func (i *installing) coordinatorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "coordinator [FOLDER]",
+		Short: "Run a coordinator on this host",
+		Long: `Run a coordinator on this host. FOLDER is the folder of rookery secure init, or a copy of what a coordinator needs of it: ca.crt, admission, and
+coordinator.creds and coordinator.json in users. Without FOLDER, where the bus has no accounts, --server says where it is.`,
+		Example: `  rookery install coordinator ./keys
+  rookery install coordinator --server nats://10.0.0.1:4222`,
+		Args: usageOf(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			host, err := i.host()
+			if err != nil {
+				return err
+			}
+			wanted, files := i.open(), map[string][]byte{}
+			if len(args) > 0 {
+				if wanted, files, err = coordinatorFiles(args[0]); err != nil {
+					return fmt.Errorf("read %s: %w", args[0], err)
+				}
+			}
+			if len(wanted) == 0 {
+				return usage(cmd, errors.New("say where the bus is, by the folder of rookery secure init or by --server"))
+			}
+			steps, err := host.Coordinator(wanted, files)
+			return i.run(cmd, host, install.CoordinatorPart, steps, err)
+		},
+	}
+}
+
+func (i *installing) nodeCommand() *cobra.Command {
+	var name, address string
+	cmd := &cobra.Command{
+		Use:   "node [TOKEN]",
+		Short: "Run a node on this host",
+		Long: `Run a node on this host, which joins with a token of rookery token create. TOKEN is - to read the token from standard input. Without TOKEN, where the
+bus has no accounts, --server says where it is. The node uses the Podman of root.`,
+		Example: `  rookery install node - --name edge-1 --address 10.0.0.7 < token
+  rookery install node --server nats://10.0.0.1:4222 --address 10.0.0.7`,
+		Args: usageOf(cobra.MaximumNArgs(1)),
+	}
+	nodeNameFlag(cmd, &name)
+	cmd.Flags().StringVar(&address, "address", "", "address at which clients reach the ports of its instances")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		host, err := i.host()
+		if err != nil {
+			return err
+		}
+		if !events.ValidName(name) {
+			return usage(cmd, badNodeName(name))
+		}
+		wanted := []install.Setting{{Flag: "name", Value: name}}
+		if address != "" {
+			wanted = append(wanted, install.Setting{Flag: "address", Value: address})
+		}
+		var joined []install.Step
+		if len(args) > 0 {
+			token, err := readToken(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			j := &joining{name: name, folder: nodesFolder}
+			joined = j.steps(cmd.ErrOrStderr(), token)
+			wanted = append(wanted, install.Setting{Flag: "context", Value: filepath.Join(nodesFolder, name+".json")})
+		} else if wanted = append(wanted, i.open()...); len(i.open()) == 0 {
+			return usage(cmd, errors.New("say where the bus is, by a token of rookery token create or by --server"))
+		}
+		steps, err := host.Node(wanted, engineSteps(), joined)
+		return i.run(cmd, host, install.NodePart, steps, err)
+	}
+	return cmd
+}
+
+// open is the setting of a part that connects to a server without accounts; none if no server is named.
+func (i *installing) open() []install.Setting {
+	if i.link.server == "" {
+		return nil
+	}
+	return []install.Setting{{Flag: "server", Value: i.link.server}}
+}
+
+// host returns this host, unless nothing can be installed on it.
+func (i *installing) host() (install.Host, error) { return thisHost(!i.noUnit) }
+
+// run gives this host what the steps of a part say, which wrong is for if they could not be made.
+func (i *installing) run(cmd *cobra.Command, host install.Host, part string, steps []install.Step, wrong error) error {
+	if wrong != nil {
+		return wrong
+	}
+	err := carryOut(cmd, steps, i.dryRun)
+	if err != nil || i.dryRun {
+		return err
+	}
+	if err := install.ClockIsSet(); err != nil {
+		complain(cmd.ErrOrStderr(), err.Error())
+	}
+	if i.noUnit {
+		command, user := host.Start(part)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "The %s is installed. Start it as the user %s: %s\n", part, user, command)
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "The %s runs. Its log: journalctl --unit %s\n", part, install.Unit(part))
+	return err
+}
+
+// thisHost returns the host with the program that runs now.
+func thisHost(units bool) (install.Host, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return install.Host{}, err
+	}
+	h := install.Host{Program: path, Units: units}
+	return h, h.Check()
+}
+
+// carryOut runs the steps and says what the host has, or lists those that the host lacks.
+func carryOut(cmd *cobra.Command, steps []install.Step, dryRun bool) error {
+	out := cmd.OutOrStdout()
+	if !dryRun {
+		return install.Run(cmd.Context(), steps, func(s install.Step, made bool) {
+			fmt.Fprintf(out, "%-8s %s\n", map[bool]string{true: "now", false: "already"}[made], s.Name)
+		})
+	}
+	lacking, err := install.Lacking(cmd.Context(), steps)
+	if err != nil {
+		return err
+	}
+	for _, s := range lacking {
+		fmt.Fprintf(out, "%-8s %s\n", "not yet", s.Name)
+	}
+	if len(lacking) > 0 {
+		return errPending
+	}
+	return nil
+}
+
+func uninstallCommand(l *link) *cobra.Command {
+	var dryRun, drains bool
+	var name string
+	cmd := &cobra.Command{
+		Use:   "uninstall PART...",
+		Short: "Stop what this host runs of a cluster, and remove it",
+		Long: `Stop a server, a coordinator or a node of this host, and remove its unit. Run it as root. Containers keep running; with --drain the node's instances
+move to other nodes first, which needs the --context of an operator. The folders /var/lib/rookery and /etc/rookery stay, and so does what a package has
+installed. The copy of the program goes with the last part.`,
+		Example: `  rookery uninstall coordinator
+  rookery uninstall node --drain --context ./operator.json
+  rookery uninstall server coordinator node --dry-run`,
+		Args:      usageOf(cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs)),
+		ValidArgs: install.Parts,
+	}
+	nodeNameFlag(cmd, &name)
+	cmd.Flags().BoolVar(&drains, "drain", false, "move the node's instances to other nodes first")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list what would change, and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, parts []string) error {
+		host, err := thisHost(true)
+		if err != nil {
+			return err
+		}
+		if drains && !slices.Contains(parts, install.NodePart) {
+			return usage(cmd, errors.New("--drain is for a node"))
+		}
+		if drains && !dryRun {
+			d := drainCommand(l)
+			d.SilenceUsage, d.SilenceErrors = true, true
+			d.SetArgs([]string{name, "--yes"})
+			if err := d.ExecuteContext(cmd.Context()); err != nil {
+				return fmt.Errorf("nothing was removed: %w", err)
+			}
+		}
+		return carryOut(cmd, host.Remove(parts), dryRun)
+	}
+	return cmd
+}
+
+// maxInstalled bounds the files that are installed: how many, and each in bytes.
+const maxInstalled, maxInstalledBytes = 100, 1 << 20
+
+// folderFiles reads the files of a folder below another one, by their names below that.
+func folderFiles(top, below string) (map[string][]byte, error) {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	err = fs.WalkDir(root.FS(), below, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular() || info.Size() > maxInstalledBytes || len(files) == maxInstalled:
+			return fmt.Errorf("%s: want at most %d files of %d bytes each", name, maxInstalled, maxInstalledBytes)
+		}
+		files[name], err = root.ReadFile(name)
+		return err
+	})
+	return files, errors.Join(err, root.Close())
+}
+
+// coordinatorFiles returns the settings of a coordinator, and the files that it needs of a folder of rookery secure init, by their names below
+// install.Settings.
+func coordinatorFiles(from string) ([]install.Setting, map[string][]byte, error) {
+	files, err := folderFiles(from, secure.Admission)
+	if err != nil {
+		return nil, nil, err
+	}
+	context := path.Base(secure.ContextFile(secure.Coordinator))
+	for _, name := range []string{secure.CA, secure.CredsFile(secure.Coordinator), secure.ContextFile(secure.Coordinator)} {
+		if files[path.Base(name)], err = os.ReadFile(filepath.Join(from, name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if files[context], err = movedContext(files[context], install.Settings); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", context, err)
+	}
+	return []install.Setting{
+		{Flag: "context", Value: filepath.Join(install.Settings, context)},
+		{Flag: "admission", Value: filepath.Join(install.Settings, secure.Admission)},
+	}, files, nil
+}
+
+// movedContext returns a NATS context whose files are in a folder.
+func movedContext(text []byte, folder string) ([]byte, error) {
+	var context map[string]any
+	if err := json.Unmarshal(text, &context); err != nil {
+		return nil, err
+	}
+	for _, field := range []string{"creds", "ca"} {
+		name, ok := context[field].(string)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("it has no %q: want the context that rookery secure init has made", field)
+		}
+		context[field] = filepath.Join(folder, filepath.Base(name))
+	}
+	return json.Marshal(context, json.Deterministic(true))
+}
+
+// engineSteps are the steps of a host whose Podman can run containers.
+func engineSteps() []install.Step {
+	return []install.Step{{Name: "Podman with a runtime, cgroups and room", Has: func(ctx context.Context) (bool, error) {
+		var wrong []string
+		for _, c := range checkHost(ctx, defaultPodman) {
+			if !c.OK {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: %s", c.Name, c.Found, c.Advice))
+			}
+		}
+		if len(wrong) > 0 {
+			return false, errors.New(strings.Join(wrong, "; "))
+		}
+		return true, nil
+	}}}
+}
+
+// nodesFolder has the keys and credentials of the nodes of this host. It belongs to root.
+const nodesFolder = install.Settings + "/nodes"
+
+// steps are those after which the node has joined.
+func (j *joining) steps(notes io.Writer, token secure.Token) []install.Step {
+	return []install.Step{{
+		Name: "credentials of the node " + j.name,
+		Has: func(context.Context) (bool, error) {
+			_, err := os.Stat(filepath.Join(j.folder, secure.NodeCreds(j.name)))
+			if errors.Is(err, fs.ErrNotExist) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+		Make: func(ctx context.Context) error { return j.run(ctx, io.Discard, notes, token) },
+	}}
+}
