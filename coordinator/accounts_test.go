@@ -97,7 +97,9 @@ func TestCommandsArePlannedWhereAccountsAreOn(t *testing.T) {
 			rejected = p.Rejection
 		case coordinator.DrainPlan:
 			rejected = p.Rejection
-		case coordinator.RebalancePlan:
+		case coordinator.RebalancePlan: // it has no sender
+		default:
+			t.Errorf("%s: the plan is a %T", subject, p)
 		}
 		if rejected != nil {
 			t.Errorf("%s would be rejected: %v", subject, rejected)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +41,7 @@ is interrupted, or finds a problem, run it again: it goes on where it stopped.
 A package of Rookery has the program and the units. Without one, the host gets copies of them in /usr/local and /etc/systemd/system.`,
 		Example: `  rookery install server ./servers/nats-1
   rookery install coordinator ./keys
-  rookery install node - --name edge-1 --address 10.0.0.7 < token`,
+  rookery token create | rookery install node - --name edge-1 --address 10.0.0.7`,
 	}
 	cmd.PersistentFlags().BoolVar(&i.dryRun, "dry-run", false, "list what this host lacks, and change nothing")
 	cmd.PersistentFlags().BoolVar(&i.noUnit, "no-unit", false, "install all but the unit, and start nothing")
@@ -88,14 +90,15 @@ coordinator.creds and coordinator.json in users. Without FOLDER, where the bus h
 			if err != nil {
 				return err
 			}
-			wanted, files := i.open(), map[string][]byte{}
+			wanted, err := i.bus(cmd, len(args) > 0, "the folder of rookery secure init")
+			if err != nil {
+				return err
+			}
+			var files map[string][]byte
 			if len(args) > 0 {
 				if wanted, files, err = coordinatorFiles(args[0]); err != nil {
 					return fmt.Errorf("read %s: %w", args[0], err)
 				}
-			}
-			if len(wanted) == 0 {
-				return usage(cmd, errors.New("say where the bus is, by the folder of rookery secure init or by --server"))
 			}
 			steps, err := host.Coordinator(wanted, files)
 			return i.run(cmd, host, install.CoordinatorPart, steps, err)
@@ -124,7 +127,11 @@ bus has no accounts, --server says where it is. The node uses the Podman of root
 		if !events.ValidName(name) {
 			return usage(cmd, badNodeName(name))
 		}
-		wanted := []install.Setting{{Flag: "name", Value: name}}
+		wanted, err := i.bus(cmd, len(args) > 0, "a token of rookery token create")
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, install.Setting{Flag: "name", Value: name})
 		if address != "" {
 			wanted = append(wanted, install.Setting{Flag: "address", Value: address})
 		}
@@ -137,8 +144,6 @@ bus has no accounts, --server says where it is. The node uses the Podman of root
 			j := &joining{name: name, folder: nodesFolder}
 			joined = j.steps(cmd.ErrOrStderr(), token)
 			wanted = append(wanted, install.Setting{Flag: "context", Value: filepath.Join(nodesFolder, name+".json")})
-		} else if wanted = append(wanted, i.open()...); len(i.open()) == 0 {
-			return usage(cmd, errors.New("say where the bus is, by a token of rookery token create or by --server"))
 		}
 		steps, err := host.Node(wanted, engineSteps(), joined)
 		return i.run(cmd, host, install.NodePart, steps, err)
@@ -146,12 +151,18 @@ bus has no accounts, --server says where it is. The node uses the Podman of root
 	return cmd
 }
 
-// open is the setting of a part that connects to a server without accounts; none if no server is named.
-func (i *installing) open() []install.Setting {
-	if i.link.server == "" {
-		return nil
+// bus are the settings that say where the bus is, if nothing else says so that is given. Other is what would.
+func (i *installing) bus(cmd *cobra.Command, given bool, other string) ([]install.Setting, error) {
+	named := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	switch {
+	case named("creds"), named("context"), given && named("server"):
+		return nil, usage(cmd, fmt.Errorf("%s says where the bus is, and as who to connect; --server is for a bus without accounts", other))
+	case given:
+		return nil, nil
+	case i.link.server == "":
+		return nil, usage(cmd, fmt.Errorf("say where the bus is, by %s or by --server", other))
 	}
-	return []install.Setting{{Flag: "server", Value: i.link.server}}
+	return []install.Setting{{Flag: "server", Value: i.link.server}}, nil
 }
 
 // host returns this host, unless nothing can be installed on it.
@@ -181,6 +192,9 @@ func (i *installing) run(cmd *cobra.Command, host install.Host, part string, ste
 // thisHost returns the host with the program that runs now.
 func thisHost(units bool) (install.Host, error) {
 	path, err := os.Executable()
+	if err == nil {
+		err = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin") // the shell of su on Debian leaves these out
+	}
 	if err != nil {
 		return install.Host{}, err
 	}
@@ -196,35 +210,27 @@ func carryOut(cmd *cobra.Command, steps []install.Step, dryRun bool) error {
 			fmt.Fprintf(out, "%-8s %s\n", map[bool]string{true: "now", false: "already"}[made], s.Name)
 		})
 	}
-	lacking, err := install.Lacking(cmd.Context(), steps)
-	if err != nil {
-		return err
-	}
-	for _, s := range lacking {
-		fmt.Fprintf(out, "%-8s %s\n", "not yet", s.Name)
-	}
-	if len(lacking) > 0 {
+	lacking, err := install.Lacking(cmd.Context(), steps, func(s install.Step) { fmt.Fprintf(out, "%-8s %s\n", "not yet", s.Name) })
+	if err == nil && lacking > 0 {
 		return errPending
 	}
-	return nil
+	return err
 }
 
 func uninstallCommand(l *link) *cobra.Command {
 	var dryRun, drains bool
-	var name string
 	cmd := &cobra.Command{
 		Use:   "uninstall PART...",
 		Short: "Stop what this host runs of a cluster, and remove it",
 		Long: `Stop a server, a coordinator or a node of this host, and remove its unit. Run it as root. Containers keep running; with --drain the node's instances
-move to other nodes first, which needs the --context of an operator. The folders /var/lib/rookery and /etc/rookery stay, and so does what a package has
-installed. The copy of the program goes with the last part.`,
+move to other nodes first, without a question, as the operator of --context. The folders /var/lib/rookery and /etc/rookery stay, and so does what a
+package has installed. Without a package, the copies of the programs go with the last unit.`,
 		Example: `  rookery uninstall coordinator
   rookery uninstall node --drain --context ./operator.json
   rookery uninstall server coordinator node --dry-run`,
 		Args:      usageOf(cobra.MatchAll(cobra.MinimumNArgs(1), cobra.OnlyValidArgs)),
 		ValidArgs: install.Parts,
 	}
-	nodeNameFlag(cmd, &name)
 	cmd.Flags().BoolVar(&drains, "drain", false, "move the node's instances to other nodes first")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list what would change, and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, parts []string) error {
@@ -232,26 +238,36 @@ installed. The copy of the program goes with the last part.`,
 		if err != nil {
 			return err
 		}
-		if drains && !slices.Contains(parts, install.NodePart) {
+		if !drains {
+			return carryOut(cmd, host.Remove(parts), dryRun)
+		}
+		if !slices.Contains(parts, install.NodePart) {
 			return usage(cmd, errors.New("--drain is for a node"))
 		}
-		if drains && !dryRun {
-			d := drainCommand(l)
-			d.SilenceUsage, d.SilenceErrors = true, true
-			d.SetArgs([]string{name, "--yes"})
-			if err := d.ExecuteContext(cmd.Context()); err != nil {
-				return fmt.Errorf("nothing was removed: %w", err)
-			}
+		name, err := install.Named(install.NodePart, "name")
+		if err != nil {
+			return err
 		}
-		return carryOut(cmd, host.Remove(parts), dryRun)
+		name = cmp.Or(name, hostName())
+		drained := install.Before(install.NodePart, "the node "+name+" is drained", func(ctx context.Context) error { return drainNow(ctx, l, name) })
+		return carryOut(cmd, host.Remove(parts, drained), dryRun)
 	}
 	return cmd
+}
+
+// drainNow drains a node without a question.
+func drainNow(ctx context.Context, l *link, name string) error {
+	l.needs = true
+	cmd := drainCommand(l)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs([]string{name, "--yes"})
+	return cmd.ExecuteContext(ctx)
 }
 
 // maxInstalled bounds the files that are installed: how many, and each in bytes.
 const maxInstalled, maxInstalledBytes = 100, 1 << 20
 
-// folderFiles reads the files of a folder below another one, by their names below that.
+// folderFiles reads the files of a folder below another one, by their names below that. It leaves out folders.
 func folderFiles(top, below string) (map[string][]byte, error) {
 	root, err := os.OpenRoot(top)
 	if err != nil {
@@ -259,14 +275,19 @@ func folderFiles(top, below string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	err = fs.WalkDir(root.FS(), below, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || name == below {
 			return err
+		}
+		if entry.IsDir() {
+			return fs.SkipDir
 		}
 		info, err := entry.Info()
 		switch {
 		case err != nil:
 			return err
-		case !info.Mode().IsRegular() || info.Size() > maxInstalledBytes || len(files) == maxInstalled:
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is neither a file nor a folder", name)
+		case info.Size() > maxInstalledBytes || len(files) == maxInstalled:
 			return fmt.Errorf("%s: want at most %d files of %d bytes each", name, maxInstalled, maxInstalledBytes)
 		}
 		files[name], err = root.ReadFile(name)
@@ -315,7 +336,7 @@ func movedContext(text []byte, folder string) ([]byte, error) {
 
 // engineSteps are the steps of a host whose Podman can run containers.
 func engineSteps() []install.Step {
-	return []install.Step{{Name: "Podman with a runtime, cgroups and room", Has: func(ctx context.Context) (bool, error) {
+	works := func(ctx context.Context) error {
 		var wrong []string
 		for _, c := range checkHost(ctx, defaultPodman) {
 			if !c.OK {
@@ -323,25 +344,41 @@ func engineSteps() []install.Step {
 			}
 		}
 		if len(wrong) > 0 {
-			return false, errors.New(strings.Join(wrong, "; "))
+			return errors.New(strings.Join(wrong, "; "))
 		}
-		return true, nil
-	}}}
+		return nil
+	}
+	return []install.Step{{
+		Name: "Podman with a runtime, cgroups and room",
+		Has: func(ctx context.Context) (bool, error) {
+			if _, err := os.Stat(strings.TrimPrefix(defaultPodman, "unix://")); err != nil {
+				return false, nil // its socket comes with a step before this one
+			}
+			err := works(ctx)
+			return err == nil, err
+		},
+		Make: works,
+	}}
 }
 
 // nodesFolder has the keys and credentials of the nodes of this host. It belongs to root.
 const nodesFolder = install.Settings + "/nodes"
 
-// steps are those after which the node has joined.
+// steps are those after which the node has joined: the last file that is written then is its NATS context.
 func (j *joining) steps(notes io.Writer, token secure.Token) []install.Step {
+	at := filepath.Join(j.folder, j.name+".json")
 	return []install.Step{{
-		Name: "credentials of the node " + j.name,
+		Name: at,
 		Has: func(context.Context) (bool, error) {
-			_, err := os.Stat(filepath.Join(j.folder, secure.NodeCreds(j.name)))
+			wanted, err := token.Context(j.name, j.folder)
+			if err != nil {
+				return false, err
+			}
+			has, err := os.ReadFile(at)
 			if errors.Is(err, fs.ErrNotExist) {
 				return false, nil
 			}
-			return err == nil, err
+			return bytes.Equal(has, wanted), err
 		},
 		Make: func(ctx context.Context) error { return j.run(ctx, io.Discard, notes, token) },
 	}}

@@ -113,12 +113,17 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 }
 
 func nodeNameFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "name", hostName(), "unique `name` of the node")
+	cmd.Flags().Lookup("name").DefValue = "the host name"
+}
+
+// hostName is the name of a node that is not named.
+func hostName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "node"
 	}
-	cmd.Flags().StringVar(name, "name", strings.ToLower(strings.Split(host, ".")[0]), "unique `name` of the node")
-	cmd.Flags().Lookup("name").DefValue = "the host name"
+	return strings.ToLower(strings.Split(host, ".")[0])
 }
 
 // runNode runs a node once its server reaches the log. At a leaf node that does not reach the log, a node would join and read no orders. Without a

@@ -155,7 +155,7 @@ func TestAHostIsInstalledStepByStepOnPodman(t *testing.T) {
 	if err := json.Unmarshal([]byte(told), &made); err != nil {
 		t.Fatalf("token create: %s", told)
 	}
-	b.refuses("PATH=/nothing "+b.program()+" install node "+made.Token+" --no-unit", "install the package podman")
+	b.refuses("PATH=/nothing "+b.program()+" install node "+made.Token+" --no-unit", "install the package that Debian calls podman")
 	node := b.installs(install.NodePart, made.Token+" --name edge-1 --address 127.0.0.2")
 	var nodes string
 	late := time.After(settlesWithin)

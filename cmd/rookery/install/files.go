@@ -30,7 +30,8 @@ const (
 
 // file is a file that a host has.
 type file struct {
-	// folder belongs to root, and no symbolic link leads out of it: what is below it may belong to another user, who must not lead root elsewhere.
+	// folder is where no symbolic link leads out of. Its parent belongs to root; it and its folders may belong to another user, who must not lead
+	// root elsewhere.
 	folder, name string
 	content      []byte
 	mode         fs.FileMode
@@ -48,8 +49,11 @@ func (f file) has(context.Context) (bool, error) {
 	if err != nil {
 		return missing(err)
 	}
-	defer root.Close() //nolint:errcheck // nothing was written
-	now, err := root.Open(f.name)
+	defer root.Close()                                                                      //nolint:errcheck // nothing was written
+	now, err := root.OpenFile(f.name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // a pipe in its place would not open
+	if errors.Is(err, syscall.ELOOP) {
+		return false, nil
+	}
 	if err != nil {
 		return missing(err)
 	}
@@ -198,18 +202,21 @@ func account() Step {
 	}
 }
 
-// command runs a program of the host to its end, which takes a minute at most.
+// longest is how long a program of the host may take: longer than a server that first moves its clients to the others.
+const longest = 3 * time.Minute
+
+// command runs a program of the host to its end.
 func command(ctx context.Context, name string, args ...string) error {
 	_, err := output(ctx, name, args...)
 	return err
 }
 
 func output(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	told, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("%w: install the package %s", err, packageOf[name])
+		return "", needs(err, packageOf[name])
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(told)))
@@ -219,3 +226,8 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 
 // packageOf is the package of each program of the host that this needs, on Debian.
 var packageOf = map[string]string{"useradd": "passwd", "systemctl": "systemd", "journalctl": "systemd", "podman": "podman"}
+
+// needs adds to an error the package whose lack is the cause.
+func needs(err error, debian string) error {
+	return fmt.Errorf("%w: install the package that Debian calls %s", err, debian)
+}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -74,7 +76,7 @@ func (h Host) Start(part string) (command, user string) {
 // common are the steps of all parts.
 func (h Host) common() (all []Step, err error) {
 	if h.Units {
-		all = append(all, hasSystemd())
+		all = append(all, hasSystemd("with --no-unit, start what you install in your own way"))
 	}
 	all = append(all, folder{"/etc", "rookery", runnable, "root"}.step())
 	if h.packaged() {
@@ -91,55 +93,56 @@ func copied(from, at string) (Step, error) {
 }
 
 // runs are the steps after which a unit runs that reads these files.
-func (h Host) runs(part string, files []Step) ([]Step, error) {
+func (h Host) runs(part string, files ...string) ([]Step, error) {
 	if !h.Units {
 		return nil, nil
 	}
-	var read []string
-	for _, f := range files {
-		read = append(read, f.Name)
-	}
-	steps := starts(part, read)
 	if h.packaged() {
-		return steps, nil
+		return append([]Step{unhidden(part)}, starts(part, files)...), nil
 	}
 	text, err := units.Files.ReadFile(Unit(part))
 	if err != nil {
 		return nil, err
 	}
 	own := strings.NewReplacer(packagedProgram, ownProgram, packagedServer, ownServer).Replace(string(text))
-	return append([]Step{file{ownUnits, Unit(part), []byte(own), readable, "root"}.step()}, steps...), nil
+	unit := file{ownUnits, Unit(part), []byte(own), readable, "root"}
+	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), ownProgram, ownServer))...), nil
 }
 
-// Server returns the steps of a host that runs a NATS server with these files, by their names below the server's folder.
+// unhidden is the step after which no unit of an earlier copy of the program hides that of the package.
+func unhidden(part string) Step {
+	own := unitGone(part)
+	return Step{
+		own.Name,
+		func(context.Context) (bool, error) {
+			text, err := os.ReadFile(filepath.Join(ownUnits, Unit(part)))
+			if errors.Is(err, fs.ErrNotExist) {
+				return true, nil
+			}
+			return err == nil && !bytes.Contains(text, []byte(filepath.Dir(ownProgram))) && !bytes.Contains(text, []byte(ownServer)), err
+		},
+		func(ctx context.Context) error { return errors.Join(ends(part).Make(ctx), own.Make(ctx)) },
+	}
+}
+
+// Server returns the steps of a host that runs a NATS server with these files, by their names in the server's folder.
 func (h Host) Server(files map[string][]byte) ([]Step, error) {
 	steps, err := h.common()
 	if err != nil {
 		return nil, err
 	}
-	if h.packaged() {
-		steps = append(steps, Step{Name: packagedServer, Has: func(ctx context.Context) (bool, error) {
-			_, err := os.Stat(packagedServer)
-			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w: install the package rookery-server", err)
-			}
-			return true, err
-		}})
-	} else {
-		server, err := h.server()
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, folder{"/usr/local/lib", "rookery", runnable, "root"}.step(), server)
+	server, err := h.server()
+	if err != nil {
+		return nil, err
 	}
-	steps = append(steps, account(), stateFolder(), folder{State, ServerPart, private, Account}.step())
+	steps = slices.Concat(steps, server, []Step{account(), stateFolder(), folder{State, ServerPart, private, Account}.step()})
 	if h.Units {
 		for _, address := range listening.FindAllSubmatch(files["nats.conf"], -1) {
 			steps = append(steps, free(string(address[1])))
 		}
 	}
 	kept := below(State, ServerPart, files)
-	runs, err := h.runs(ServerPart, kept)
+	runs, err := h.runs(ServerPart, names(kept)...)
 	return slices.Concat(steps, kept, runs), err
 }
 
@@ -149,9 +152,9 @@ var listening = regexp.MustCompile(`(?m)^ *listen: "(.*)"$`)
 // free is the step of a host on which no other process than the server's unit listens at the address.
 func free(address string) Step {
 	return Step{Name: "no other process listens at " + address, Has: func(ctx context.Context) (bool, error) {
-		_, active, err := since(ctx, Unit(ServerPart))
-		if err != nil || active {
-			return active, err
+		now, err := stateOf(ctx, Unit(ServerPart))
+		if err != nil || !now.over() {
+			return err == nil, err
 		}
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
@@ -161,19 +164,40 @@ func free(address string) Step {
 	}}
 }
 
-// server is the step after which the host has the nats-server that lies beside the program, as in the archive of a release.
-func (h Host) server() (Step, error) {
-	beside := filepath.Dir(h.Program)
-	for _, pattern := range []string{"nats-server", "nats-server-*-linux-" + runtime.GOARCH} {
-		found, err := filepath.Glob(filepath.Join(beside, pattern))
-		if err != nil {
-			return Step{}, err
-		}
-		if len(found) > 0 {
-			return copied(found[0], ownServer)
-		}
+// server are the steps after which the host has nats-server: that of a package, or a copy of the one beside the program, as in the archive of a release.
+func (h Host) server() ([]Step, error) {
+	switch h.Program {
+	case packagedProgram:
+		return []Step{there(packagedServer, "rookery-server")}, nil
+	case ownProgram:
+		return []Step{there(ownServer, "rookery-server")}, nil
 	}
-	return Step{}, fmt.Errorf("there is no nats-server in %s: unpack the archive of a release, which has it beside rookery, or install the packages", beside)
+	beside := filepath.Dir(h.Program)
+	var found []string
+	for _, pattern := range []string{"nats-server", "nats-server-*-linux-" + runtime.GOARCH} {
+		more, err := filepath.Glob(filepath.Join(beside, pattern))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("there are %d programs nats-server in %s, want one: unpack the archive of a release, which has it beside rookery, or install the packages",
+			len(found), beside)
+	}
+	server, err := copied(found[0], ownServer)
+	return []Step{folder{"/usr/local/lib", "rookery", runnable, "root"}.step(), server}, err
+}
+
+// there is the step of a host that has a file of a package.
+func there(path, debian string) Step {
+	return Step{Name: path, Has: func(context.Context) (bool, error) {
+		_, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = needs(err, debian)
+		}
+		return err == nil, err
+	}}
 }
 
 // Coordinator returns the steps of a host that runs a coordinator with these settings and files, by their names below Settings.
@@ -182,37 +206,49 @@ func (h Host) Coordinator(wanted []Setting, files map[string][]byte) ([]Step, er
 	if err != nil {
 		return nil, err
 	}
-	kept := below("/etc", "rookery", files)
-	return h.configured(append(steps, account(), stateFolder()), CoordinatorPart, wanted, kept)
+	kept := below(Settings, ".", files)
+	configured, err := settings(CoordinatorPart, wanted)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := h.runs(CoordinatorPart, names(append(kept, configured))...)
+	return slices.Concat(steps, []Step{account(), stateFolder(), configured}, kept, runs), err
 }
 
-// Node returns the steps of a host that runs a node with these settings. Engine are the steps of its Podman, and joined that after which it has
-// credentials.
+// Node returns the steps of a host that runs a node with these settings. Engine are the steps of its Podman, and joined those after which it has
+// credentials, which the settings name.
 func (h Host) Node(wanted []Setting, engine, joined []Step) ([]Step, error) {
 	steps, err := h.common()
 	if err != nil {
 		return nil, err
 	}
-	return h.configured(slices.Concat(steps, h.podman(), engine, joined), NodePart, wanted, nil)
-}
-
-// configured adds the files, the configuration file and the unit of a part.
-func (h Host) configured(steps []Step, part string, wanted []Setting, kept []Step) ([]Step, error) {
-	sample, err := units.Files.ReadFile(part + ".yaml")
+	configured, err := settings(NodePart, wanted)
 	if err != nil {
 		return nil, err
 	}
-	kept = append(kept, settings(part+".yaml", sample, wanted))
-	runs, err := h.runs(part, kept)
-	return slices.Concat(steps, kept, runs), err
+	// The configuration comes first: if it is refused, the token is not used.
+	runs, err := h.runs(NodePart, names(append([]Step{configured}, joined...))...)
+	return slices.Concat(steps, h.podman(), engine, []Step{configured}, joined, runs), err
 }
 
-// podman are the steps of a host whose root has Podman, and its socket.
+// podman are the steps of a host whose root has Podman, a runtime, and a socket.
 func (h Host) podman() []Step {
-	all := []Step{{Name: "the program podman", Has: func(ctx context.Context) (bool, error) {
-		_, err := output(ctx, "podman", "--version")
-		return true, err
-	}}}
+	all := []Step{
+		{Name: "the program podman", Has: func(ctx context.Context) (bool, error) {
+			_, err := output(ctx, "podman", "--version")
+			return err == nil, err
+		}},
+		{Name: "the program runc or crun", Has: func(context.Context) (bool, error) {
+			_, err := exec.LookPath("runc")
+			if err != nil {
+				_, err = exec.LookPath("crun")
+			}
+			if err != nil {
+				err = needs(err, "crun")
+			}
+			return err == nil, err
+		}},
+	}
 	if !h.Units {
 		return all
 	}
@@ -220,8 +256,8 @@ func (h Host) podman() []Step {
 	return append(all, Step{
 		socket + " is enabled and started",
 		func(ctx context.Context) (bool, error) {
-			_, active, err := since(ctx, socket)
-			return active && enabled(ctx, socket), err
+			now, err := stateOf(ctx, socket)
+			return now.active() && enabled(ctx, socket), err
 		},
 		func(ctx context.Context) error {
 			return command(ctx, "systemctl", "enable", "--now", "--quiet", socket)
@@ -229,16 +265,20 @@ func (h Host) podman() []Step {
 	})
 }
 
-// Remove returns the steps after which the host runs none of the parts, and has no program either if it runs nothing else. The parts leave
-// what they have stored, and containers; a package keeps what it has installed.
-func (h Host) Remove(parts []string) (steps []Step) {
+// Remove returns the steps after which systemd runs none of the parts on this host. First are the steps before that. If the units were the host's
+// own, they go, and with the last one the copies of the programs. The parts leave what they have stored, and containers; a package keeps what it has
+// installed.
+func (h Host) Remove(parts []string, first ...Step) []Step {
+	steps := append([]Step{hasSystemd("stop what you have started, and remove its files")}, first...)
 	for _, part := range parts {
-		steps = append(steps, ends(part)...)
-	}
-	for _, part := range Parts {
-		if !slices.Contains(parts, part) && installed(part) {
-			return steps
+		steps = append(steps, ends(part))
+		if !h.packaged() {
+			steps = append(steps, unitGone(part))
 		}
+	}
+	others := slices.ContainsFunc(Parts, func(part string) bool { return !slices.Contains(parts, part) && installed(part) })
+	if h.packaged() || others {
+		return steps
 	}
 	return append(steps, gone(ownServer), gone(ownProgram))
 }
@@ -249,19 +289,39 @@ func installed(part string) bool {
 	return err == nil
 }
 
+// Before is a step that comes before a unit is stopped; where the unit does not run, it is done.
+func Before(part, name string, does func(context.Context) error) Step {
+	return Step{
+		name,
+		func(ctx context.Context) (bool, error) {
+			now, err := stateOf(ctx, Unit(part))
+			return now.over(), err
+		},
+		does,
+	}
+}
+
 const private = 0o700
 
 func stateFolder() Step { return folder{"/var/lib", "rookery", private, Account}.step() }
 
-// below are the steps of files that belong to Account, and of the folders that they are in, by names below a folder whose own parent is above.
-func below(above, name string, files map[string][]byte) (steps []Step) {
+// below are the steps of files that belong to Account, and of the folders that they are in, by names below a folder, which is below another one.
+func below(top, name string, files map[string][]byte) (steps []Step) {
 	made := map[string]bool{".": true}
 	for _, f := range slices.Sorted(maps.Keys(files)) {
 		if dir := path.Dir(f); !made[dir] {
 			made[dir] = true
-			steps = append(steps, folder{above, path.Join(name, dir), private, Account}.step())
+			steps = append(steps, folder{top, path.Join(name, dir), private, Account}.step())
 		}
-		steps = append(steps, file{above, path.Join(name, f), files[f], ours, Account}.step())
+		steps = append(steps, file{top, path.Join(name, f), files[f], ours, Account}.step())
 	}
 	return steps
+}
+
+// names are those of steps, which for files are their paths.
+func names(steps []Step) (all []string) {
+	for _, s := range steps {
+		all = append(all, s.Name)
+	}
+	return all
 }

@@ -16,6 +16,7 @@ func TestSettingsAreAddedOnce(t *testing.T) {
 		"no end of the line":          {"metrics: 127.0.0.1:9464", "metrics: 127.0.0.1:9464\n" + added, ""},
 		"one of them":                 {"server: nats://10.0.0.1:4222\n", "server: nats://10.0.0.1:4222\ncontext: /etc/rookery/coordinator.json\n", ""},
 		"all":                         {added, added, ""},
+		"another way":                 {"creds: /etc/other.creds\n", "", "creds is /etc/other.creds there: remove that line"},
 		"another value":               {"server: nats://10.0.0.9:4222\n", "", "server is nats://10.0.0.9:4222 there, and would be nats://10.0.0.1:4222"},
 		"other than YAML":             {"server: [", "", "want YAML"},
 		"a list":                      {"- server\n", "", "want YAML"},

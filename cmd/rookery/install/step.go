@@ -1,8 +1,8 @@
 // Package install gives a host what it needs to run a NATS server, a coordinator or a node under systemd, and takes it away again. Everything
 // that it gives is a step, which looks at the host before it changes anything: so an installation that was interrupted goes on where it stopped.
 //
-//	steps := append(host.Coordinator(files), host.Runs("coordinator")...)
-//	err := install.Run(ctx, steps, func(s install.Step, made bool) { fmt.Println(s.Name, made) })
+//	steps, err := host.Server(files)
+//	err = install.Run(ctx, steps, func(s install.Step, made bool) { fmt.Println(s.Name, made) })
 package install
 
 import (
@@ -37,15 +37,16 @@ func Run(ctx context.Context, steps []Step, tell func(s Step, made bool)) error 
 	return nil
 }
 
-// Lacking returns the steps that the host lacks. It changes nothing.
-func Lacking(ctx context.Context, steps []Step) (lacking []Step, err error) {
+// Lacking tells of each step that the host lacks, and returns how many those are. It changes nothing.
+func Lacking(ctx context.Context, steps []Step, tell func(Step)) (lacking int, err error) {
 	for _, s := range steps {
 		has, err := s.Has(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
+			return lacking, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if !has {
-			lacking = append(lacking, s)
+			lacking++
+			tell(s)
 		}
 	}
 	return lacking, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,11 +21,11 @@ const (
 	askAgain           = 200 * time.Millisecond
 )
 
-// hasSystemd is the step of a host that runs systemd.
-func hasSystemd() Step {
-	return Step{Name: "systemd", Has: func(ctx context.Context) (bool, error) {
+// hasSystemd is the step of a host that runs systemd. Advice is for one that does not.
+func hasSystemd(advice string) Step {
+	return Step{Name: "systemd", Has: func(context.Context) (bool, error) {
 		if _, err := os.Stat("/run/systemd/system"); err != nil {
-			return false, fmt.Errorf("it does not run this host: %w: with --no-unit, start what you install in your own way", err)
+			return false, fmt.Errorf("it does not run this host: %w: %s", err, advice)
 		}
 		return true, nil
 	}}
@@ -47,39 +46,37 @@ func starts(part string, files []string) []Step {
 		{
 			unit + " is started",
 			func(ctx context.Context) (bool, error) {
-				at, active, err := since(ctx, unit)
-				if err != nil || !active {
-					return false, err
-				}
-				changed, err := newest(files)
-				return !at.Before(changed), err
+				now, err := stateOf(ctx, unit)
+				return now.active() && !now.at.Before(newest(files)), err
 			},
 			func(ctx context.Context) error { return reloaded(ctx, "restart", "--no-block", unit) },
 		},
 		{
 			unit + " runs",
 			func(ctx context.Context) (bool, error) {
-				at, active, err := since(ctx, unit)
-				return active && time.Since(at) >= staysFor, err
+				now, err := stateOf(ctx, unit)
+				return now.stays(files), err
 			},
-			func(ctx context.Context) error { return stays(ctx, unit) },
+			func(ctx context.Context) error { return stays(ctx, unit, files) },
 		},
 	}
 }
 
-// stays waits until a unit has run for a while without a break.
-func stays(ctx context.Context, unit string) error {
+// stays waits until a unit has run for a while without a break, with the files as they are.
+func stays(ctx context.Context, unit string, files []string) error {
 	late := time.Now().Add(startsIn)
 	for {
-		at, active, err := since(ctx, unit)
+		now, err := stateOf(ctx, unit)
 		switch {
 		case err != nil:
 			return err
-		case active && time.Since(at) >= staysFor:
+		case now.stays(files):
 			return nil
+		case now.state == "deactivating": // the process before it may take long to end
+			late = time.Now().Add(startsIn)
 		case time.Now().After(late):
 			told, err := output(ctx, "journalctl", "--unit", unit, "--lines", "5", "--no-pager", "--output", "cat")
-			return errors.Join(fmt.Errorf("it does not stay up: what it last said is below; this goes on when you run it again:\n%s", strings.TrimSpace(told)), err)
+			return errors.Join(fmt.Errorf("it does not stay up. Repair that, and run this again. The last lines of its log are:\n%s", strings.TrimSpace(told)), err)
 		}
 		select {
 		case <-time.After(askAgain):
@@ -89,17 +86,25 @@ func stays(ctx context.Context, unit string) error {
 	}
 }
 
-// ends are the steps after which a unit neither runs nor starts with the host.
-func ends(part string) []Step {
+// ends is the step after which a unit neither runs nor starts with the host.
+func ends(part string) Step {
 	unit := Unit(part)
-	return []Step{{
+	return Step{
 		unit + " is stopped and disabled",
 		func(ctx context.Context) (bool, error) {
-			_, active, err := since(ctx, unit)
-			return !active && !enabled(ctx, unit), err
+			now, err := stateOf(ctx, unit)
+			return now.over() && !enabled(ctx, unit), err
 		},
 		func(ctx context.Context) error { return command(ctx, "systemctl", "disable", "--now", "--quiet", unit) },
-	}, gone(filepath.Join(ownUnits, unit))}
+	}
+}
+
+// unitGone is the step after which the host has no unit of its own for a part.
+func unitGone(part string) Step {
+	file := gone(filepath.Join(ownUnits, Unit(part)))
+	return Step{file.Name, file.Has, func(ctx context.Context) error {
+		return errors.Join(file.Make(ctx), command(ctx, "systemctl", "daemon-reload"))
+	}}
 }
 
 // reloaded has systemd read its units, and then do something with one.
@@ -114,11 +119,26 @@ func enabled(ctx context.Context, unit string) bool {
 	return command(ctx, "systemctl", "is-enabled", "--quiet", unit) == nil
 }
 
-// since reports whether a unit is active, and since when.
-func since(ctx context.Context, unit string) (at time.Time, active bool, err error) {
+// unitState is what systemd says of a unit: its state, and since when it is active, if it is.
+type unitState struct {
+	state string
+	at    time.Time
+}
+
+func (s unitState) active() bool { return s.state == "active" }
+
+// over reports whether the unit neither runs, nor ends, nor is started again.
+func (s unitState) over() bool { return s.state == "inactive" || s.state == "failed" }
+
+// stays reports whether the unit has run for a while, with the files as they are.
+func (s unitState) stays(files []string) bool {
+	return s.active() && !s.at.Before(newest(files)) && time.Since(s.at) >= staysFor
+}
+
+func stateOf(ctx context.Context, unit string) (s unitState, err error) {
 	told, err := output(ctx, "systemctl", "show", "--property", "ActiveState,ActiveEnterTimestampMonotonic", unit)
 	if err != nil {
-		return at, false, err
+		return s, err
 	}
 	said := map[string]string{}
 	for line := range strings.Lines(told) {
@@ -127,31 +147,24 @@ func since(ctx context.Context, unit string) (at time.Time, active bool, err err
 	}
 	after, err := strconv.ParseInt(said["ActiveEnterTimestampMonotonic"], 10, 64)
 	if err != nil {
-		return at, false, fmt.Errorf("systemctl says of %s: %q", unit, told)
+		return s, fmt.Errorf("systemctl says of %s: %q", unit, told)
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return at, false, err
+		return s, err
 	}
 	runs := time.Duration(now.Nano()) - time.Duration(after)*time.Microsecond
-	return time.Now().Add(-runs), said["ActiveState"] == "active", nil
+	return unitState{said["ActiveState"], time.Now().Add(-runs)}, nil
 }
 
 // newest returns when the last of the files changed. Those that are not there count for nothing.
-func newest(files []string) (last time.Time, err error) {
+func newest(files []string) (last time.Time) {
 	for _, name := range files {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return last, err
-		}
-		if info.ModTime().After(last) {
+		if info, err := os.Stat(name); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}
-	return last, nil
+	return last
 }
 
 // ClockIsSet returns an error where nothing keeps the clock of this host right.
