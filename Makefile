@@ -288,6 +288,10 @@ $(BIN)/cyclonedx-gomod: .ci/tools/cyclonedx-gomod.version
 test-release: ## Build a release twice on clean clones, compare them, and try the packages and the program of arm64
 	@.ci/release-check
 
+.PHONY: test-cluster
+test-cluster: ## Install a cluster by SSH on three machines that run systemd, stopped and begun again; the last line counts
+	@.ci/cluster-check
+
 .PHONY: bench
 bench: setup ## Measure: ours, the bare thing beside it, and the ratio
 	@set -o pipefail; { $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 10m ./cmd/rookerytest && \

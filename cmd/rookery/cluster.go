@@ -9,11 +9,11 @@ import (
 func clusterCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cluster",
-		Short:   "Finish an upgrade of a cluster",
+		Short:   "Install a cluster, or finish its upgrade",
 		Long:    "Commands about a cluster as a whole. rookery version shows which versions its programs have.",
-		Example: "  rookery cluster finish-upgrade",
+		Example: "  rookery cluster up hosts.yaml\n  rookery cluster finish-upgrade",
 	}
-	cmd.AddCommand(finishUpgradeCommand(l))
+	cmd.AddCommand(clusterUpCommand(), finishUpgradeCommand(l))
 	return cmd
 }
 

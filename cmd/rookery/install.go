@@ -173,7 +173,7 @@ func (i *installing) run(cmd *cobra.Command, host install.Host, part string, ste
 	if wrong != nil {
 		return wrong
 	}
-	err := carryOut(cmd, steps, i.dryRun)
+	err := onThisHost(cmd, steps, i.dryRun)
 	if err != nil || i.dryRun {
 		return err
 	}
@@ -200,6 +200,15 @@ func thisHost(units bool) (install.Host, error) {
 	}
 	h := install.Host{Program: path, Units: units}
 	return h, h.Check()
+}
+
+// onThisHost carries out steps while no other command changes this host: one whose connection broke may still run.
+func onThisHost(cmd *cobra.Command, steps []install.Step, dryRun bool) error {
+	if dryRun {
+		return carryOut(cmd, steps, true)
+	}
+	const lock = "/run/rookery-install.lock"
+	return holding(lock, os.O_CREATE|os.O_RDWR, func() error { return carryOut(cmd, steps, false) })
 }
 
 // carryOut runs the steps and says what the host has, or lists those that the host lacks.
@@ -239,7 +248,7 @@ package has installed. Without a package, the copies of the programs go with the
 			return err
 		}
 		if !drains {
-			return carryOut(cmd, host.Remove(parts), dryRun)
+			return onThisHost(cmd, host.Remove(parts), dryRun)
 		}
 		if !slices.Contains(parts, install.NodePart) {
 			return usage(cmd, errors.New("--drain is for a node"))
@@ -250,7 +259,7 @@ package has installed. Without a package, the copies of the programs go with the
 		}
 		name = cmp.Or(name, hostName())
 		drained := install.Before(install.NodePart, "the node "+name+" is drained", func(ctx context.Context) error { return drainNow(ctx, l, name) })
-		return carryOut(cmd, host.Remove(parts, drained), dryRun)
+		return onThisHost(cmd, host.Remove(parts, drained), dryRun)
 	}
 	return cmd
 }

@@ -82,6 +82,7 @@ var commandsPromise = map[string]promised{
 	"policy set":  {same: "consul acl", change: "policy set --file policy.json", unknown: "policy set --file none.json", code: 1},
 	"rebalance":   {same: "rethinkdb", value: "rebalance --yes --dry-run"},
 
+	"cluster up":          {unknown: "cluster up none.yaml", code: 1},
 	"install coordinator": {unknown: "install coordinator none", code: 1},
 	"install node":        {unknown: "install node none", code: 2},
 	"install server":      {unknown: "install server none", code: 1},

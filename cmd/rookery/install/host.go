@@ -31,8 +31,13 @@ const (
 var Parts = []string{ServerPart, CoordinatorPart, NodePart}
 
 const (
-	packagedProgram, ownProgram = "/usr/bin/rookery", "/usr/local/bin/rookery"
-	packagedServer, ownServer   = "/usr/lib/rookery/nats-server", "/usr/local/lib/rookery/nats-server"
+	// Packaged is where a package has the program.
+	Packaged       = "/usr/bin/rookery"
+	packagedServer = "/usr/lib/rookery/nats-server"
+	// Own is where a host has its own copy of the program.
+	Own = "/usr/local/bin/rookery"
+	// OwnServer is where a host has its own copy of nats-server.
+	OwnServer = "/usr/local/lib/rookery/nats-server"
 )
 
 // Host is what installs.
@@ -48,19 +53,19 @@ func (h Host) Check() error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root can install: use sudo. The node's unit uses the Podman of root; with a rootless Podman, run `rookery node` yourself")
 	}
-	if _, err := os.Stat(packagedProgram); err == nil && !h.packaged() {
-		return fmt.Errorf("a package has installed %s: use that, or remove the package", packagedProgram)
+	if _, err := os.Stat(Packaged); err == nil && !h.packaged() {
+		return fmt.Errorf("a package has installed %s: use that, or remove the package", Packaged)
 	}
 	return nil
 }
 
-func (h Host) packaged() bool { return h.Program == packagedProgram }
+func (h Host) packaged() bool { return h.Program == Packaged }
 
 // Start is the command with which an operator starts a part without its unit, and the user for that.
 func (h Host) Start(part string) (command, user string) {
-	program, server := ownProgram, ownServer
+	program, server := Own, OwnServer
 	if h.packaged() {
-		program, server = packagedProgram, packagedServer
+		program, server = Packaged, packagedServer
 	}
 	configured := fmt.Sprintf("%s %s --config %s", program, part, filepath.Join(Settings, part+".yaml"))
 	switch part {
@@ -82,7 +87,7 @@ func (h Host) common() (all []Step, err error) {
 	if h.packaged() {
 		return all, nil
 	}
-	own, err := copied(h.Program, ownProgram)
+	own, err := copied(h.Program, Own)
 	return append(all, own), err
 }
 
@@ -104,9 +109,9 @@ func (h Host) runs(part string, files ...string) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := strings.NewReplacer(packagedProgram, ownProgram, packagedServer, ownServer).Replace(string(text))
+	own := strings.NewReplacer(Packaged, Own, packagedServer, OwnServer).Replace(string(text))
 	unit := file{ownUnits, Unit(part), []byte(own), readable, "root"}
-	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), ownProgram, ownServer))...), nil
+	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), Own, OwnServer))...), nil
 }
 
 // unhidden is the step after which no unit of an earlier copy of the program hides that of the package.
@@ -119,7 +124,7 @@ func unhidden(part string) Step {
 			if errors.Is(err, fs.ErrNotExist) {
 				return true, nil
 			}
-			return err == nil && !bytes.Contains(text, []byte(filepath.Dir(ownProgram))) && !bytes.Contains(text, []byte(ownServer)), err
+			return err == nil && !bytes.Contains(text, []byte(filepath.Dir(Own))) && !bytes.Contains(text, []byte(OwnServer)), err
 		},
 		func(ctx context.Context) error { return errors.Join(ends(part).Make(ctx), own.Make(ctx)) },
 	}
@@ -167,26 +172,41 @@ func free(address string) Step {
 // server are the steps after which the host has nats-server: that of a package, or a copy of the one beside the program, as in the archive of a release.
 func (h Host) server() ([]Step, error) {
 	switch h.Program {
-	case packagedProgram:
+	case Packaged:
 		return []Step{there(packagedServer, "rookery-server")}, nil
-	case ownProgram:
-		return []Step{there(ownServer, "rookery-server")}, nil
+	case Own:
+		return []Step{there(OwnServer, "rookery-server")}, nil
+	}
+	beside, err := h.Beside()
+	if err != nil {
+		return nil, err
+	}
+	server, err := copied(beside, OwnServer)
+	return []Step{folder{"/usr/local/lib", "rookery", runnable, "root"}.step(), server}, err
+}
+
+// Beside returns the path of the nats-server that lies beside the program.
+func (h Host) Beside() (string, error) {
+	switch h.Program {
+	case Packaged:
+		return packagedServer, nil
+	case Own:
+		return OwnServer, nil
 	}
 	beside := filepath.Dir(h.Program)
 	var found []string
 	for _, pattern := range []string{"nats-server", "nats-server-*-linux-" + runtime.GOARCH} {
 		more, err := filepath.Glob(filepath.Join(beside, pattern))
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		found = append(found, more...)
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("there are %d programs nats-server in %s, want one: unpack the archive of a release, which has it beside rookery, or install the packages",
+		return "", fmt.Errorf("there are %d programs nats-server in %s, want one: unpack the archive of a release, which has it beside rookery, or install the packages",
 			len(found), beside)
 	}
-	server, err := copied(found[0], ownServer)
-	return []Step{folder{"/usr/local/lib", "rookery", runnable, "root"}.step(), server}, err
+	return found[0], nil
 }
 
 // there is the step of a host that has a file of a package.
@@ -280,7 +300,7 @@ func (h Host) Remove(parts []string, first ...Step) []Step {
 	if h.packaged() || others {
 		return steps
 	}
-	return append(steps, gone(ownServer), gone(ownProgram))
+	return append(steps, gone(OwnServer), gone(Own))
 }
 
 // installed reports whether the host has a unit of its own for the part.
