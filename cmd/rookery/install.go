@@ -81,7 +81,8 @@ func (i *installing) coordinatorCommand() *cobra.Command {
 		Use:   "coordinator [FOLDER]",
 		Short: "Run a coordinator on this host",
 		Long: `Run a coordinator on this host. FOLDER is the folder of rookery secure init, or a copy of what a coordinator needs of it: ca.crt, admission, and
-coordinator.creds and coordinator.json in users. Without FOLDER, where the bus has no accounts, --server says where it is.`,
+coordinator.creds and coordinator.json in users. Without FOLDER, where the bus has no accounts, --server says where it is. A host that has a coordinator
+needs neither.`,
 		Example: `  rookery install coordinator ./keys
   rookery install coordinator --server nats://10.0.0.1:4222`,
 		Args: usageOf(cobra.MaximumNArgs(1)),
@@ -90,7 +91,7 @@ coordinator.creds and coordinator.json in users. Without FOLDER, where the bus h
 			if err != nil {
 				return err
 			}
-			wanted, err := i.bus(cmd, len(args) > 0, "the folder of rookery secure init")
+			wanted, err := i.bus(cmd, install.CoordinatorPart, len(args) > 0, "the folder of rookery secure init")
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,7 @@ func (i *installing) nodeCommand() *cobra.Command {
 		Use:   "node [TOKEN]",
 		Short: "Run a node on this host",
 		Long: `Run a node on this host, which joins with a token of rookery token create. TOKEN is - to read the token from standard input. Without TOKEN, where the
-bus has no accounts, --server says where it is. The node uses the Podman of root.`,
+bus has no accounts, --server says where it is. A host that has a node needs neither. The node uses the Podman of root.`,
 		Example: `  rookery install node - --name edge-1 --address 10.0.0.7 < token
   rookery install node --server nats://10.0.0.1:4222 --address 10.0.0.7`,
 		Args: usageOf(cobra.MaximumNArgs(1)),
@@ -124,10 +125,15 @@ bus has no accounts, --server says where it is. The node uses the Podman of root
 		if err != nil {
 			return err
 		}
+		if before, err := install.Named(install.NodePart, "name"); err != nil {
+			return err
+		} else if !cmd.Flags().Changed("name") {
+			name = cmp.Or(before, name)
+		}
 		if !events.ValidName(name) {
 			return usage(cmd, badNodeName(name))
 		}
-		wanted, err := i.bus(cmd, len(args) > 0, "a token of rookery token create")
+		wanted, err := i.bus(cmd, install.NodePart, len(args) > 0, "a token of rookery token create")
 		if err != nil {
 			return err
 		}
@@ -151,13 +157,24 @@ bus has no accounts, --server says where it is. The node uses the Podman of root
 	return cmd
 }
 
-// bus are the settings that say where the bus is, if nothing else says so that is given. Other is what would.
-func (i *installing) bus(cmd *cobra.Command, given bool, other string) ([]install.Setting, error) {
+// bus are the settings that say where the bus is, if nothing else says so that is given, and the part's configuration file does not either. Other is what
+// would.
+func (i *installing) bus(cmd *cobra.Command, part string, given bool, other string) ([]install.Setting, error) {
+	known := false
+	for _, way := range ofLink {
+		value, err := install.Named(part, way)
+		if err != nil {
+			return nil, err
+		}
+		known = known || value != ""
+	}
 	named := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	switch {
 	case named("creds"), named("context"), given && named("server"):
 		return nil, usage(cmd, fmt.Errorf("%s says where the bus is, and as who to connect; --server is for a bus without accounts", other))
 	case given:
+		return nil, nil
+	case i.link.server == "" && known:
 		return nil, nil
 	case i.link.server == "":
 		return nil, usage(cmd, fmt.Errorf("say where the bus is, by %s or by --server", other))
@@ -258,7 +275,11 @@ package has installed. Without a package, the copies of the programs go with the
 			return err
 		}
 		name = cmp.Or(name, hostName())
-		drained := install.Before(install.NodePart, "the node "+name+" is drained", func(ctx context.Context) error { return drainNow(ctx, l, name) })
+		drained := install.Step{
+			Name: "the node " + name + " is drained",
+			Has:  func(context.Context) (bool, error) { return false, nil }, // to drain it once more changes nothing
+			Make: func(ctx context.Context) error { return drainNow(ctx, l, name) },
+		}
 		return onThisHost(cmd, host.Remove(parts, drained), dryRun)
 	}
 	return cmd

@@ -3,6 +3,7 @@ package rookerytest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -358,10 +359,16 @@ func (k *killing) fill() {
 	}
 	k.forget()
 	ctx := k.t.Context()
-	filling, err := k.Bus().BeginRestore(ctx, fold.Cluster.LogID(), 1)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	var filling string
+	// Behind its answer to the last removal, the server removes the folder of all streams, perhaps while it makes the next one in it.
+	k.Until("the server has a folder for streams", func() (begun bool) {
+		var err error
+		filling, err = k.Bus().BeginRestore(ctx, fold.Cluster.LogID(), 1)
+		if err != nil && !errors.Is(err, bus.ErrUnknown) {
+			k.t.Fatal(err)
+		}
+		return err == nil
+	})
 	for batch := range slices.Chunk(k.messages, bus.MaxBatch) {
 		for i := range batch {
 			batch[i].Header = maps.Clone(batch[i].Header)

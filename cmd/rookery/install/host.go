@@ -111,7 +111,11 @@ func (h Host) runs(part string, files ...string) ([]Step, error) {
 	}
 	own := strings.NewReplacer(Packaged, Own, packagedServer, OwnServer).Replace(string(text))
 	unit := file{ownUnits, Unit(part), []byte(own), readable, "root"}
-	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), Own, OwnServer))...), nil
+	runs := Own
+	if part == ServerPart {
+		runs = OwnServer
+	}
+	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), runs))...), nil
 }
 
 // unhidden is the step after which no unit of an earlier copy of the program hides that of the package.
@@ -146,9 +150,28 @@ func (h Host) Server(files map[string][]byte) ([]Step, error) {
 			steps = append(steps, free(string(address[1])))
 		}
 	}
+	steps = append(steps, ofSameCluster(files["nats.conf"]))
 	kept := below(State, ServerPart, files)
 	runs, err := h.runs(ServerPart, names(kept)...)
 	return slices.Concat(steps, kept, runs), err
+}
+
+// operator matches who signs the accounts of a server, in the configuration of rookery secure init.
+var operator = regexp.MustCompile(`(?m)^operator: (.*)$`)
+
+// ofSameCluster is the step of a host that keeps nothing of another cluster: with other keys, a server cannot read what it has stored.
+func ofSameCluster(configuration []byte) Step {
+	return Step{Name: "no server of another cluster", Has: func(context.Context) (bool, error) {
+		at := filepath.Join(State, ServerPart, "nats.conf")
+		before, err := os.ReadFile(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
+		if its := operator.Find(before); err == nil && its != nil && !bytes.Equal(its, operator.Find(configuration)) {
+			err = fmt.Errorf("%s is of a cluster with other keys: use those, or move %s away", at, filepath.Dir(at))
+		}
+		return err == nil, err
+	}}
 }
 
 // listening matches where a server listens, in the configuration of rookery secure init.
@@ -171,11 +194,8 @@ func free(address string) Step {
 
 // server are the steps after which the host has nats-server: that of a package, or a copy of the one beside the program, as in the archive of a release.
 func (h Host) server() ([]Step, error) {
-	switch h.Program {
-	case Packaged:
+	if h.packaged() {
 		return []Step{there(packagedServer, "rookery-server")}, nil
-	case Own:
-		return []Step{there(OwnServer, "rookery-server")}, nil
 	}
 	beside, err := h.Beside()
 	if err != nil {
@@ -307,18 +327,6 @@ func (h Host) Remove(parts []string, first ...Step) []Step {
 func installed(part string) bool {
 	_, err := os.Stat(filepath.Join(ownUnits, Unit(part)))
 	return err == nil
-}
-
-// Before is a step that comes before a unit is stopped; where the unit does not run, it is done.
-func Before(part, name string, does func(context.Context) error) Step {
-	return Step{
-		name,
-		func(ctx context.Context) (bool, error) {
-			now, err := stateOf(ctx, Unit(part))
-			return now.over(), err
-		},
-		does,
-	}
 }
 
 const private = 0o700

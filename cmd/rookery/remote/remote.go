@@ -1,10 +1,12 @@
-// Package remote runs commands on other hosts by SSH, as the user and with the keys that OpenSSH would use. It talks to no host whose key is not known.
+// Package remote runs commands on other hosts by SSH, with the keys of an agent and of ~/.ssh. It talks to no host whose key is not in
+// ~/.ssh/known_hosts. It reads no other file of OpenSSH.
 //
 //	host, err := remote.Dial(ctx, "root@10.0.0.1:22")
 //	code, err := host.Run(ctx, "systemctl is-active rookery-node", nil, os.Stdout)
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,16 +15,23 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
+	"golang.org/x/sys/unix"
 )
 
-// dialFor is how long a host may take to answer.
-const dialFor = 10 * time.Second
+const (
+	// dialFor is how long a host may take to answer.
+	dialFor = 10 * time.Second
+	// lostFor is how long a host may be lost until a connection to it ends.
+	lostFor = 20 * time.Second
+)
 
 // Host is another host, with a connection to it.
 type Host struct {
@@ -57,7 +66,7 @@ func Dial(ctx context.Context, target string) (*Host, error) {
 	config := &ssh.ClientConfig{
 		User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signers...)}, HostKeyCallback: known, HostKeyAlgorithms: algorithms(known, address), Timeout: dialFor,
 	}
-	conn, err := (&net.Dialer{Timeout: dialFor}).DialContext(ctx, "tcp", address)
+	conn, err := dialer().DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -70,6 +79,22 @@ func Dial(ctx context.Context, target string) (*Host, error) {
 	}
 	h.client = ssh.NewClient(made, channels, requests)
 	return h, conn.SetDeadline(time.Time{})
+}
+
+// dialer makes connections that end when the host is lost, whether or not there is data on the way.
+func dialer() *net.Dialer {
+	const times = 3
+	return &net.Dialer{
+		Timeout:         dialFor,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: lostFor / (times + 1), Interval: lostFor / (times + 1), Count: times},
+		Control: func(_, _ string, c syscall.RawConn) error {
+			var set error
+			err := c.Control(func(fd uintptr) {
+				set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(lostFor.Milliseconds()))
+			})
+			return errors.Join(err, set)
+		},
+	}
 }
 
 // advised adds what to do to an error of a connection.
@@ -109,14 +134,15 @@ func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("no host h
 
 // keys returns the keys of the agent, and those in the folder.
 func keys(ctx context.Context, folder string) (all []ssh.Signer, done []io.Closer, err error) {
-	if socket := os.Getenv("SSH_AUTH_SOCK"); socket != "" {
-		conn, err := (&net.Dialer{Timeout: dialFor}).DialContext(ctx, "unix", socket)
-		if err != nil {
-			return nil, nil, fmt.Errorf("ask the agent of SSH_AUTH_SOCK: %w", err)
-		}
+	// A variable may name an agent that has ended.
+	if conn, err := (&net.Dialer{Timeout: dialFor}).DialContext(ctx, "unix", os.Getenv("SSH_AUTH_SOCK")); err == nil {
 		done = append(done, conn)
-		if all, err = agent.NewClient(conn).Signers(); err != nil {
-			return nil, done, fmt.Errorf("ask the agent of SSH_AUTH_SOCK: %w", err)
+		err = conn.SetDeadline(time.Now().Add(dialFor))
+		if err == nil {
+			all, err = agent.NewClient(conn).Signers()
+		}
+		if err != nil {
+			return nil, done, fmt.Errorf("ask the agent of SSH_AUTH_SOCK for its keys: %w", err)
 		}
 	}
 	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
@@ -143,20 +169,22 @@ func (h *Host) Close() error {
 	for _, d := range h.done {
 		errs = append(errs, d.Close())
 	}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, net.ErrClosed) }) // the host has closed it before
 	return errors.Join(errs...)
 }
 
-// Run runs a line of the user's shell, and returns its exit code. The line reads the input, and out gets everything that it prints.
+// Run runs a line of the user's shell, and returns its exit code. The line must read all of the input, and out gets everything that it prints. If the
+// context ends first, the connection to the host ends too; the line may still run there.
 func (h *Host) Run(ctx context.Context, line string, in io.Reader, out io.Writer) (code int, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = h.client.Close() }) // a session alone would wait for the host
+	defer stop()
 	session, err := h.client.NewSession()
 	if err != nil {
-		return 0, err
+		return 0, cmp.Or(ctx.Err(), err)
 	}
 	// A session writes both outputs at once.
 	pipe := &serial{to: out}
 	session.Stdin, session.Stdout, session.Stderr = in, pipe, pipe
-	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // which ends Run
-	defer stop()
 	err = session.Run(line)
 	var ended *ssh.ExitError
 	switch {
