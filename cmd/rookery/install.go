@@ -71,7 +71,10 @@ stores in /var/lib/rookery/server. With no unit, start it there: nats-server --c
 				return fmt.Errorf("read %s: %w", args[0], err)
 			}
 			steps, err := host.Server(files)
-			return i.run(cmd, host, install.ServerPart, steps, err)
+			if err != nil {
+				return err
+			}
+			return i.run(cmd, host, install.ServerPart, steps)
 		},
 	}
 }
@@ -102,7 +105,10 @@ needs neither.`,
 				}
 			}
 			steps, err := host.Coordinator(wanted, files)
-			return i.run(cmd, host, install.CoordinatorPart, steps, err)
+			if err != nil {
+				return err
+			}
+			return i.run(cmd, host, install.CoordinatorPart, steps)
 		},
 	}
 }
@@ -152,7 +158,10 @@ bus has no accounts, --server says where it is. A host that has a node needs nei
 			wanted = append(wanted, install.Setting{Flag: "context", Value: filepath.Join(nodesFolder, name+".json")})
 		}
 		steps, err := host.Node(wanted, engineSteps(), joined)
-		return i.run(cmd, host, install.NodePart, steps, err)
+		if err != nil {
+			return err
+		}
+		return i.run(cmd, host, install.NodePart, steps)
 	}
 	return cmd
 }
@@ -185,11 +194,8 @@ func (i *installing) bus(cmd *cobra.Command, part string, given bool, other stri
 // host returns this host, unless nothing can be installed on it.
 func (i *installing) host() (install.Host, error) { return thisHost(!i.noUnit) }
 
-// run gives this host what the steps of a part say, which wrong is for if they could not be made.
-func (i *installing) run(cmd *cobra.Command, host install.Host, part string, steps []install.Step, wrong error) error {
-	if wrong != nil {
-		return wrong
-	}
+// run gives this host what the steps of a part say, and says how to go on.
+func (i *installing) run(cmd *cobra.Command, host install.Host, part string, steps []install.Step) error {
 	err := onThisHost(cmd, steps, i.dryRun)
 	if err != nil || i.dryRun {
 		return err
@@ -329,16 +335,15 @@ func folderFiles(top, below string) (map[string][]byte, error) {
 // coordinatorFiles returns the settings of a coordinator, and the files that it needs of a folder of rookery secure init, by their names below
 // install.Settings.
 func coordinatorFiles(from string) ([]install.Setting, map[string][]byte, error) {
-	files, err := folderFiles(from, secure.Admission)
+	needed, err := coordinatorNeeds(from)
 	if err != nil {
 		return nil, nil, err
 	}
-	context := path.Base(secure.ContextFile(secure.Coordinator))
-	for _, name := range []string{secure.CA, secure.CredsFile(secure.Coordinator), secure.ContextFile(secure.Coordinator)} {
-		if files[path.Base(name)], err = os.ReadFile(filepath.Join(from, name)); err != nil {
-			return nil, nil, err
-		}
+	files := map[string][]byte{}
+	for name, content := range needed {
+		files[strings.TrimPrefix(name, path.Dir(secure.CredsFile(secure.Coordinator))+"/")] = content
 	}
+	context := path.Base(secure.ContextFile(secure.Coordinator))
 	if files[context], err = movedContext(files[context], install.Settings); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", context, err)
 	}
@@ -346,6 +351,17 @@ func coordinatorFiles(from string) ([]install.Setting, map[string][]byte, error)
 		{Flag: "context", Value: filepath.Join(install.Settings, context)},
 		{Flag: "admission", Value: filepath.Join(install.Settings, secure.Admission)},
 	}, files, nil
+}
+
+// coordinatorNeeds returns the files that a coordinator needs of a folder of rookery secure init, by their names there.
+func coordinatorNeeds(from string) (map[string][]byte, error) {
+	files, err := folderFiles(from, secure.Admission)
+	for _, name := range []string{secure.CA, secure.CredsFile(secure.Coordinator), secure.ContextFile(secure.Coordinator)} {
+		if err == nil {
+			files[name], err = os.ReadFile(filepath.Join(from, name))
+		}
+	}
+	return files, err
 }
 
 // movedContext returns a NATS context whose files are in a folder.

@@ -47,7 +47,7 @@ func TestAFileLeavesItsFolderByNoLink(t *testing.T) {
 	if has, err := d.has(t.Context()); has || err == nil {
 		t.Errorf("a link counts as the folder: %v, %v", has, err)
 	}
-	if err := (file{top, "other", nil, ours, "nobody-has-this-name"}).write(); !errors.As(err, new(user.UnknownUserError)) {
+	if err := (file{top, "other", nil, ours, "unknown-user"}).write(); !errors.As(err, new(user.UnknownUserError)) {
 		t.Errorf("a file of an unknown user: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(top, "other")); !errors.Is(err, fs.ErrNotExist) {
