@@ -59,11 +59,10 @@ func TestExecHasStreamsAndAnExitCode(t *testing.T) {
 	}
 }
 
-// screen is a terminal that a process is run on, and what is shown there.
+// screen is a terminal that a process is run on. It shows the output of the process.
 type screen struct {
 	*process
 	people  *os.File
-	shown   *safeBuffer
 	reading sync.WaitGroup
 }
 
@@ -75,7 +74,7 @@ func onTerminal(t *testing.T, rows, columns uint16, args ...string) *screen {
 		t.Fatal(err)
 	}
 	people, tty := terminal(t)
-	s := &screen{process: newProcess(t, exec.Command(path, args...)), people: people, shown: &safeBuffer{}} //nolint:noctx // ended by the test
+	s := &screen{process: newProcess(t, exec.Command(path, args...)), people: people} //nolint:noctx // ended by the test
 	s.size(rows, columns)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true, Setctty: true}
@@ -87,7 +86,7 @@ func onTerminal(t *testing.T, rows, columns uint16, args ...string) *screen {
 		part := make([]byte, 4<<10)
 		for {
 			n, err := people.Read(part)
-			if _, _ = s.shown.Write(part[:n]); err != nil {
+			if _, _ = s.output.Write(part[:n]); err != nil {
 				return
 			}
 		}
@@ -110,7 +109,7 @@ func (s *screen) size(rows, columns uint16) {
 // shows waits until the text is shown.
 func (s *screen) shows(cluster *rookerytest.Cluster, text string) {
 	s.t.Helper()
-	cluster.Until(fmt.Sprintf("%q is shown", text), func() bool { return strings.Contains(s.shown.String(), text) })
+	cluster.Until(fmt.Sprintf("%q is shown", text), func() bool { return strings.Contains(s.output.String(), text) })
 }
 
 // types types the text.

@@ -20,6 +20,8 @@ import (
 const (
 	// startTimeout is how long Podman may take to start a command.
 	startTimeout = 15 * time.Second
+	// sizeAgain is how long after a size of the terminal the node sets it again.
+	sizeAgain = time.Second
 	// hangUpGrace is how long a command has to end after the signal to do so, before the node kills it.
 	hangUpGrace = 3 * time.Second
 	// hangUpTimeout bounds the whole hang-up. endedTimeout is how long Podman may take to report the exit code of a command that has ended.
@@ -139,23 +141,28 @@ func feed(connection io.Writer, input io.Reader) {
 	}
 }
 
-// resize sets each size of the terminal, and sets it again a second later: on a busy host Podman may lose a size that it gets while the command
-// starts. A size that Podman refuses does no harm.
+// resize sets each size of the terminal, and sets it again after sizeAgain, twice that, and so on: on a busy host Podman may lose a size that it
+// gets before the command has started. The same size again does nothing, and one that Podman refuses does no harm.
 func (e *Engine) resize(ctx context.Context, path string, sizes <-chan events.TerminalSize) {
 	var last events.TerminalSize
 	var again <-chan time.Time
+	wait := sizeAgain
 	for {
 		select {
 		case last = <-sizes:
-			again = time.After(time.Second)
+			wait = sizeAgain
 		case <-again:
-			again = nil
+			wait *= 2
 		case <-ctx.Done():
 			return
 		}
 		_ = e.do(ctx, request{method: http.MethodPost, path: path + "/resize", query: url.Values{
 			"h": {strconv.Itoa(int(last.Rows))}, "w": {strconv.Itoa(int(last.Columns))},
 		}}, nil)
+		again = nil
+		if wait <= startTimeout {
+			again = time.After(wait)
+		}
 	}
 }
 
