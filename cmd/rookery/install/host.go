@@ -63,10 +63,7 @@ func (h Host) packaged() bool { return h.Program == Packaged }
 
 // Start is the command with which an operator starts a part without its unit, and the user for that.
 func (h Host) Start(part string) (command, user string) {
-	program, server := Own, OwnServer
-	if h.packaged() {
-		program, server = Packaged, packagedServer
-	}
+	program, server := h.programs()
 	configured := fmt.Sprintf("%s %s --config %s", program, part, filepath.Join(Settings, part+".yaml"))
 	switch part {
 	case ServerPart:
@@ -102,8 +99,12 @@ func (h Host) runs(part string, files ...string) ([]Step, error) {
 	if !h.Units {
 		return nil, nil
 	}
+	program, server := h.programs()
+	if part == ServerPart {
+		program = server
+	}
 	if h.packaged() {
-		return append([]Step{unhidden(part)}, starts(part, files)...), nil
+		return append([]Step{unhidden(part)}, starts(part, program, files)...), nil
 	}
 	text, err := units.Files.ReadFile(Unit(part))
 	if err != nil {
@@ -111,11 +112,15 @@ func (h Host) runs(part string, files ...string) ([]Step, error) {
 	}
 	own := strings.NewReplacer(Packaged, Own, packagedServer, OwnServer).Replace(string(text))
 	unit := file{ownUnits, Unit(part), []byte(own), readable, "root"}
-	runs := Own
-	if part == ServerPart {
-		runs = OwnServer
+	return append([]Step{unit.step()}, starts(part, program, append(files, unit.path()))...), nil
+}
+
+// programs returns where the host has, or gets, the program and nats-server.
+func (h Host) programs() (program, server string) {
+	if h.packaged() {
+		return Packaged, packagedServer
 	}
-	return append([]Step{unit.step()}, starts(part, append(files, unit.path(), runs))...), nil
+	return Own, OwnServer
 }
 
 // unhidden is the step after which no unit of an earlier copy of the program hides that of the package.
@@ -124,7 +129,7 @@ func unhidden(part string) Step {
 	return Step{
 		own.Name,
 		func(context.Context) (bool, error) {
-			text, err := os.ReadFile(filepath.Join(ownUnits, Unit(part)))
+			text, err := os.ReadFile(OwnUnit(part))
 			if errors.Is(err, fs.ErrNotExist) {
 				return true, nil
 			}
@@ -325,7 +330,7 @@ func (h Host) Remove(parts []string, first ...Step) []Step {
 
 // installed reports whether the host has a unit of its own for the part.
 func installed(part string) bool {
-	_, err := os.Stat(filepath.Join(ownUnits, Unit(part)))
+	_, err := os.Stat(OwnUnit(part))
 	return err == nil
 }
 

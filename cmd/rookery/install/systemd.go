@@ -34,8 +34,11 @@ func hasSystemd(advice string) Step {
 // Unit returns the name of the unit of a part of a cluster.
 func Unit(part string) string { return "rookery-" + part + ".service" }
 
-// starts are the steps after which a unit runs, since the files that it reads were last changed, and with each start of the host.
-func starts(part string, files []string) []Step {
+// OwnUnit returns the path of the unit of a part where no package has installed it.
+func OwnUnit(part string) string { return filepath.Join(ownUnits, Unit(part)) }
+
+// starts are the steps after which a unit runs this program, since the files that it reads were last changed, and with each start of the host.
+func starts(part, program string, files []string) []Step {
 	unit := Unit(part)
 	return []Step{
 		{
@@ -47,7 +50,7 @@ func starts(part string, files []string) []Step {
 			unit + " is started",
 			func(ctx context.Context) (bool, error) {
 				now, err := stateOf(ctx, unit)
-				return now.active() && !now.at.Before(newest(files)), err
+				return now.runs(program, files), err
 			},
 			func(ctx context.Context) error { return reloaded(ctx, "restart", "--no-block", unit) },
 		},
@@ -55,22 +58,22 @@ func starts(part string, files []string) []Step {
 			unit + " runs",
 			func(ctx context.Context) (bool, error) {
 				now, err := stateOf(ctx, unit)
-				return now.stays(files), err
+				return now.stays(program, files), err
 			},
-			func(ctx context.Context) error { return stays(ctx, unit, files) },
+			func(ctx context.Context) error { return stays(ctx, unit, program, files) },
 		},
 	}
 }
 
-// stays waits until a unit has run for a while without a break, with the files as they are.
-func stays(ctx context.Context, unit string, files []string) error {
+// stays waits until a unit has run for a while without a break, with the program and the files as they are.
+func stays(ctx context.Context, unit, program string, files []string) error {
 	late := time.Now().Add(startsIn)
 	for {
 		now, err := stateOf(ctx, unit)
 		switch {
 		case err != nil:
 			return err
-		case now.stays(files):
+		case now.stays(program, files):
 			return nil
 		case now.state == "deactivating": // the process before it may take long to end
 			late = time.Now().Add(startsIn)
@@ -101,7 +104,7 @@ func ends(part string) Step {
 
 // unitGone is the step after which the host has no unit of its own for a part.
 func unitGone(part string) Step {
-	file := gone(filepath.Join(ownUnits, Unit(part)))
+	file := gone(OwnUnit(part))
 	return Step{file.Name, file.Has, func(ctx context.Context) error {
 		return errors.Join(file.Make(ctx), command(ctx, "systemctl", "daemon-reload"))
 	}}
@@ -119,10 +122,11 @@ func enabled(ctx context.Context, unit string) bool {
 	return command(ctx, "systemctl", "is-enabled", "--quiet", unit) == nil
 }
 
-// unitState is what systemd says of a unit: its state, and since when it is active, if it is.
+// unitState is what systemd says of a unit: its state, since when it is active, if it is, and its main process, if it has one.
 type unitState struct {
 	state string
 	at    time.Time
+	pid   string
 }
 
 func (s unitState) active() bool { return s.state == "active" }
@@ -130,13 +134,23 @@ func (s unitState) active() bool { return s.state == "active" }
 // over reports whether the unit neither runs, nor ends, nor is started again.
 func (s unitState) over() bool { return s.state == "inactive" || s.state == "failed" }
 
-// stays reports whether the unit has run for a while, with the files as they are.
-func (s unitState) stays(files []string) bool {
-	return s.active() && !s.at.Before(newest(files)) && time.Since(s.at) >= staysFor
+// runs reports whether the unit runs this program, since the files were last changed. A program that was replaced is another file.
+func (s unitState) runs(program string, files []string) bool {
+	if !s.active() || s.at.Before(newest(files)) {
+		return false
+	}
+	its, err := os.Stat("/proc/" + s.pid + "/exe")
+	wanted, missing := os.Stat(program)
+	return err == nil && missing == nil && os.SameFile(its, wanted)
+}
+
+// stays reports whether the unit has run for a while, with the program and the files as they are.
+func (s unitState) stays(program string, files []string) bool {
+	return s.runs(program, files) && time.Since(s.at) >= staysFor
 }
 
 func stateOf(ctx context.Context, unit string) (s unitState, err error) {
-	told, err := output(ctx, "systemctl", "show", "--property", "ActiveState,ActiveEnterTimestampMonotonic", unit)
+	told, err := output(ctx, "systemctl", "show", "--property", "ActiveState,ActiveEnterTimestampMonotonic,MainPID", unit)
 	if err != nil {
 		return s, err
 	}
@@ -154,7 +168,7 @@ func stateOf(ctx context.Context, unit string) (s unitState, err error) {
 		return s, err
 	}
 	runs := time.Duration(now.Nano()) - time.Duration(after)*time.Microsecond
-	return unitState{said["ActiveState"], time.Now().Add(-runs)}, nil
+	return unitState{said["ActiveState"], time.Now().Add(-runs), said["MainPID"]}, nil
 }
 
 // newest returns when the last of the files changed. Those that are not there count for nothing.
