@@ -11,9 +11,9 @@ func clusterCommand(l *link) *cobra.Command {
 		Use:     "cluster",
 		Short:   "Install a cluster, or finish its upgrade",
 		Long:    "Commands about a cluster as a whole. rookery version shows which versions its programs have.",
-		Example: "  rookery cluster up hosts.yaml\n  rookery cluster finish-upgrade",
+		Example: "  rookery cluster up hosts.yaml\n  rookery cluster status hosts.yaml\n  rookery cluster upgrade hosts.yaml\n  rookery cluster finish-upgrade",
 	}
-	cmd.AddCommand(clusterUpCommand(), finishUpgradeCommand(l))
+	cmd.AddCommand(clusterUpCommand(), clusterStatusCommand(), clusterUpgradeCommand(), finishUpgradeCommand(l))
 	return cmd
 }
 

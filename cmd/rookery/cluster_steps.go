@@ -28,6 +28,13 @@ func (u *upping) steps() ([]install.Step, error) {
 		if err != nil {
 			return nil, err
 		}
+		has := copies.Has
+		copies.Has = func(ctx context.Context) (bool, error) {
+			if has, err := has(ctx); err != nil || has {
+				return has, err
+			}
+			return false, u.runsNoOther(ctx, h)
+		}
 		copied[h.Name] = copies
 		steps = append(steps, copies)
 	}
@@ -36,7 +43,7 @@ func (u *upping) steps() ([]install.Step, error) {
 	}
 	steps = append(steps, u.busStep())
 	for _, h := range u.that(install.CoordinatorPart) {
-		steps = append(steps, u.installs(h, install.CoordinatorPart, copied[h.Name], func() (map[string][]byte, error) { return coordinatorNeeds(u.Keys) }))
+		steps = append(steps, u.coordinatorStep(h, copied[h.Name]))
 	}
 	for _, h := range u.that(install.NodePart) {
 		steps = append(steps, u.nodeStep(h, copied[h.Name]))
@@ -95,59 +102,107 @@ func (u *upping) areKeys() error {
 	return nil
 }
 
-// copies is the step after which a host has this program, and the nats-server beside it if it needs that, unless a package has installed them.
-func (u *upping) copies(h clusterHost) (install.Step, error) {
-	name := h.Name + " has this program"
-	if u.packaged[h.Name] {
-		return install.Step{Name: h.Name + " has a package", Has: func(context.Context) (bool, error) { return true, nil }}, nil
-	}
-	own := install.Host{Program: u.program}
+// programs are those that a host gets, unless a package has installed them: where each is here, and its line for sha256sum, by where it is there.
+type programs map[string]struct{ from, sum string }
+
+// programs returns this program, and the nats-server beside it if the host needs that.
+func (u *upping) programs(h clusterHost) (programs, error) {
 	from := map[string]string{install.Own: u.program}
 	if h.runs(install.ServerPart) {
-		server, err := own.Beside()
+		server, err := install.Host{Program: u.program}.Beside()
 		if err != nil {
-			return install.Step{}, err
+			return nil, err
 		}
 		from[install.OwnServer] = server
 	}
-	sums := map[string]string{}
+	all := programs{}
 	for at, path := range from {
 		content, err := os.ReadFile(path)
 		if err != nil {
-			return install.Step{}, err
+			return nil, err
 		}
 		sum := sha256.Sum256(content)
-		sums[at] = hex.EncodeToString(sum[:]) + "  " // as sha256sum reads it before a name
+		all[at] = struct{ from, sum string }{path, hex.EncodeToString(sum[:]) + "  "}
 	}
+	return all, nil
+}
+
+// sums is the input with which sha256sum checks the programs.
+func (p programs) sums() io.Reader {
+	var all strings.Builder
+	for at, program := range p {
+		fmt.Fprintln(&all, program.sum+at)
+	}
+	return strings.NewReader(all.String())
+}
+
+// copies is the step after which a host has this program, and the nats-server beside it if it needs that, unless a package has installed them.
+func (u *upping) copies(h clusterHost) (install.Step, error) {
+	if u.packaged[h.Name] {
+		return install.Step{Name: h.Name + " has a package", Has: func(context.Context) (bool, error) { return true, nil }}, nil
+	}
+	wanted, err := u.programs(h)
 	return install.Step{
-		Name: name,
+		Name: h.Name + " has this program",
 		Has: func(ctx context.Context) (bool, error) {
-			var all strings.Builder
-			for at, sum := range sums {
-				fmt.Fprintln(&all, sum+at)
-			}
-			_, code, err := u.told(ctx, h, "sha256sum --check --status", strings.NewReader(all.String()))
+			_, code, err := u.told(ctx, h, "sha256sum --check --status", wanted.sums())
 			return code == 0 && err == nil, err
 		},
 		Make: func(ctx context.Context) error {
-			for _, at := range slices.Sorted(maps.Keys(from)) {
-				if err := u.sends(ctx, h, from[at], at, sums[at]); err != nil {
+			for _, at := range slices.Sorted(maps.Keys(wanted)) {
+				if err := u.sends(ctx, h, wanted[at].from, at, wanted[at].sum); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
-	}, nil
+	}, err
 }
 
-// sends copies a program to a host, whole or not at all: a connection that breaks looks like the end of the input there.
+// runsNoOther returns an error if the host runs parts of a cluster, and other programs than these.
+func (u *upping) runsNoOther(ctx context.Context, h clusterHost) error {
+	wanted, err := u.programs(h)
+	if err != nil {
+		return err
+	}
+	_, code, err := u.told(ctx, h, "sha256sum --check --status --ignore-missing", wanted.sums())
+	if err != nil || code == 0 {
+		return err
+	}
+	runs, err := u.installed(ctx, h)
+	if err == nil && len(runs) > 0 {
+		err = fmt.Errorf("it runs a %s of another release: use that, or change the release with rookery cluster upgrade", strings.Join(runs, " and a "))
+	}
+	return err
+}
+
+// installed returns the parts that the host has units of its own for.
+func (u *upping) installed(ctx context.Context, h clusterHost) (parts []string, err error) {
+	for _, part := range install.Parts {
+		_, code, err := u.told(ctx, h, "test -e "+install.OwnUnit(part), nil)
+		if err != nil {
+			return nil, err
+		}
+		if code == 0 {
+			parts = append(parts, part)
+		}
+	}
+	return parts, nil
+}
+
+// replaced is the end of the name of a program that another one has replaced.
+const replaced = ".before"
+
+// sends copies a program to a host, whole or not at all: a connection that breaks looks like the end of the input there. The host keeps the program that
+// it had, beside the new one.
 func (u *upping) sends(ctx context.Context, h clusterHost, from, to, sum string) error {
 	program, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf(`set -e; install -d -m 755 %s; new=$(mktemp %s.XXXXXX); trap 'rm -f "$new"' EXIT
-cat > "$new"; echo "%s$new" | sha256sum --check --status; chmod 755 "$new"; sync "$new"; mv "$new" %[2]s`, filepath.Dir(to), to, sum)
+	line := fmt.Sprintf(`set -e; install -d -m 755 %[1]s; new=$(mktemp %[2]s.XXXXXX); trap 'rm -f "$new"' EXIT
+cat > "$new"; echo "%[3]s$new" | sha256sum --check --status; chmod 755 "$new"; sync "$new"
+if test -e %[2]s && ! cmp -s "$new" %[2]s; then ln -f %[2]s %[2]s%[4]s; fi; mv "$new" %[2]s`, filepath.Dir(to), to, sum, replaced)
 	return errors.Join(u.does(ctx, h, line, program), program.Close())
 }
 
@@ -175,28 +230,37 @@ func (u *upping) serverStep(h clusterHost, copies install.Step) install.Step {
 	})
 	installs := s.Make
 	s.Make = func(ctx context.Context) error {
-		made := u.busIsMade(ctx)
+		made := u.busIsMade(ctx) == nil
 		if err := installs(ctx); err != nil || !made {
 			return err
 		}
-		return u.await(ctx, "the bus has no server too few", u.busIsMade)
+		return await(ctx, u.busIsMade)
 	}
 	return s
 }
 
-// await waits until something is so.
-func (u *upping) await(ctx context.Context, what string, is func(context.Context) bool) error {
+// coordinatorStep is the step after which a host runs a coordinator.
+func (u *upping) coordinatorStep(h clusterHost, copies install.Step) install.Step {
+	return u.installs(h, install.CoordinatorPart, copies, func() (map[string][]byte, error) { return coordinatorNeeds(u.Keys) })
+}
+
+// await waits until a check finds nothing wrong.
+func await(ctx context.Context, check func(context.Context) error) error {
 	const within, again = 3 * time.Minute, time.Second
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not within %s: %s", within, what))
-	defer cancel()
-	for !is(ctx) {
+	late := time.After(within)
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
 		select {
 		case <-time.After(again):
+		case <-late:
+			return fmt.Errorf("not within %s: %w", within, err)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ctx.Err()
 		}
 	}
-	return nil
 }
 
 // installs is the step after which a host runs a part, which needs these files.
@@ -252,7 +316,7 @@ func (u *upping) operator() string { return filepath.Join(u.Keys, secure.Context
 func (u *upping) busStep() install.Step {
 	return install.Step{
 		Name: "the bus has its streams",
-		Has:  func(ctx context.Context) (bool, error) { return u.busIsMade(ctx), nil }, // else init says why
+		Has:  func(ctx context.Context) (bool, error) { return u.busIsMade(ctx) == nil, nil }, // else init says why
 		Make: func(ctx context.Context) error {
 			_, err := u.here(ctx, "bus", "init", "--replicas", fmt.Sprint(len(u.that(install.ServerPart))), "--context", u.operator())
 			return err
@@ -260,19 +324,22 @@ func (u *upping) busStep() install.Step {
 	}
 }
 
-// busIsMade reports whether the bus has its streams, on all servers.
-func (u *upping) busIsMade(ctx context.Context) bool {
+// busIsMade returns an error unless the bus has its streams, on all servers.
+func (u *upping) busIsMade(ctx context.Context) error {
 	_, err := u.here(ctx, "bus", "check", "--context", u.operator())
-	return err == nil
+	return err
 }
 
 // nodeStep is the step after which a host runs a node that has joined. A token is made for each node that has not.
 func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 	line := fmt.Sprintf("%s install node --name %s --address %s", u.rookery(h), h.Name, h.Address)
 	joined := "test -e " + filepath.Join(nodesFolder, h.Name+".json")
-	ready := func(ctx context.Context) bool {
+	ready := func(ctx context.Context) error {
 		told, err := u.here(ctx, "nodes", h.Name, "--context", u.operator())
-		return err == nil && strings.Contains(told, " ready ")
+		if err == nil && !strings.Contains(told, " ready ") {
+			err = fmt.Errorf("the node %s is not ready: %s", h.Name, told)
+		}
+		return err
 	}
 	return install.Step{
 		Name: h.Name + " runs a node",
@@ -286,7 +353,7 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 			}
 			told, code, err := u.told(ctx, h, line+" --dry-run", nil)
 			if err != nil || code == 0 || code == exitPending {
-				return err == nil && code == 0 && ready(ctx), err
+				return err == nil && code == 0 && ready(ctx) == nil, err
 			}
 			return false, fmt.Errorf("exit code %d: %s", code, told)
 		},
@@ -303,7 +370,7 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 			if err != nil {
 				return err
 			}
-			return u.await(ctx, "the node "+h.Name+" is ready", ready)
+			return await(ctx, ready)
 		},
 	}
 }

@@ -46,47 +46,66 @@ FILE is as in:
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list what the hosts lack, and change nothing")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		text, err := os.ReadFile(args[0])
-		var file hostsFile
-		if err == nil {
-			file, err = parseHosts(text)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		for _, way := range ofLink {
-			if cmd.Flags().Changed(way) {
-				return usage(cmd, fmt.Errorf("--%s is not for cluster up: the bus is on the hosts of the file", way))
-			}
-		}
-		if !filepath.IsAbs(file.Keys) {
-			file.Keys = filepath.Join(filepath.Dir(args[0]), file.Keys)
-		}
-		program, err := os.Executable()
+		u, err := onHosts(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		u := &upping{hostsFile: file, out: cmd.OutOrStdout(), program: program}
 		defer func() { err = errors.Join(err, u.close()) }()
-		if err := u.reach(cmd.Context()); err != nil {
-			return err
-		}
 		steps, err := u.steps()
 		if err != nil {
 			return err
 		}
-		err = carryOut(cmd, steps, true) // which shows the plan
-		if dryRun || !errors.Is(err, errPending) {
-			return err
-		}
-		if !yes {
-			if err := agree(cmd, output{}, nil); err != nil {
-				return err
-			}
-		}
-		return carryOut(cmd, steps, false)
+		return u.carryOut(cmd, steps, dryRun, yes)
 	}
 	return cmd
+}
+
+// carryOut shows the steps that are still to come as a plan, asks for consent, and carries them out.
+func (u *upping) carryOut(cmd *cobra.Command, steps []install.Step, dryRun, yes bool) error {
+	err := carryOut(cmd, steps, true)
+	if dryRun || !errors.Is(err, errPending) {
+		return err
+	}
+	if !yes {
+		if err := agree(cmd, output{}, nil); err != nil {
+			return err
+		}
+	}
+	return carryOut(cmd, steps, false)
+}
+
+// onHosts reads a file of hosts, and connects to all of them. The caller closes the connections.
+func onHosts(cmd *cobra.Command, name string) (*upping, error) {
+	u, err := readHosts(cmd, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.reach(cmd.Context()); err != nil {
+		return nil, errors.Join(err, u.close())
+	}
+	return u, nil
+}
+
+// readHosts reads a file of hosts.
+func readHosts(cmd *cobra.Command, name string) (*upping, error) {
+	for _, way := range ofLink {
+		if cmd.Flags().Changed(way) {
+			return nil, usage(cmd, fmt.Errorf("--%s is not for %s: the bus is on the hosts of the file", way, cmd.CommandPath()))
+		}
+	}
+	text, err := os.ReadFile(name)
+	var file hostsFile
+	if err == nil {
+		file, err = parseHosts(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if !filepath.IsAbs(file.Keys) {
+		file.Keys = filepath.Join(filepath.Dir(name), file.Keys)
+	}
+	program, err := os.Executable()
+	return &upping{hostsFile: file, out: cmd.OutOrStdout(), program: program, at: map[string]*remote.Host{}, packaged: map[string]bool{}}, err
 }
 
 // upping is a cluster that is brought up.
@@ -102,32 +121,36 @@ type upping struct {
 
 // reach connects to all hosts, and checks what cannot be installed.
 func (u *upping) reach(ctx context.Context) error {
-	u.at, u.packaged = map[string]*remote.Host{}, map[string]bool{}
-	machines := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 	var errs []error
 	for _, h := range u.Hosts {
-		at, err := remote.Dial(ctx, h.SSH)
-		if err != nil {
+		if err := u.reachOne(ctx, h); err != nil {
 			errs = append(errs, fmt.Errorf("%s at %s: %w", h.Name, h.SSH, err))
-			continue
-		}
-		u.at[h.Name] = at
-		told, code, err := u.told(ctx, h, "id -u && uname -m && { test -x "+install.Packaged+" && echo packaged || true; }", nil)
-		switch facts := strings.Fields(told); {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s at %s: %w", h.Name, h.SSH, err))
-		case code != 0 || len(facts) < 2:
-			errs = append(errs, fmt.Errorf("%s at %s does not say who logs in: exit code %d: %s", h.Name, h.SSH, code, told))
-		case facts[0] != "0":
-			errs = append(errs, fmt.Errorf("%s at %s: this user is not root: only root can install", h.Name, h.SSH))
-		case len(facts) > 2: // its package is for its machine
-			u.packaged[h.Name] = true
-		case facts[1] != machines[runtime.GOARCH]:
-			errs = append(errs, fmt.Errorf("%s at %s is a machine of %s, and this program is for %s: use a release for that machine, or install its package there",
-				h.Name, h.SSH, facts[1], machines[runtime.GOARCH]))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (u *upping) reachOne(ctx context.Context, h clusterHost) error {
+	at, err := remote.Dial(ctx, h.SSH)
+	if err != nil {
+		return err
+	}
+	u.at[h.Name] = at
+	machines := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+	told, code, err := u.told(ctx, h, "id -u && uname -m && { test -x "+install.Packaged+" && echo packaged || true; }", nil)
+	switch facts := strings.Fields(told); {
+	case err != nil:
+		return err
+	case code != 0 || len(facts) < 2:
+		return fmt.Errorf("it does not say who logs in: exit code %d: %s", code, told)
+	case facts[0] != "0":
+		return errors.New("this user is not root: only root can install")
+	case len(facts) > 2: // its package is for its machine
+		u.packaged[h.Name] = true
+	case facts[1] != machines[runtime.GOARCH]:
+		return fmt.Errorf("it is a machine of %s, and this program is for %s: use a release for that machine, or install its package there", facts[1], machines[runtime.GOARCH])
+	}
+	return nil
 }
 
 func (u *upping) close() error {

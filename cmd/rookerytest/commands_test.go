@@ -82,7 +82,9 @@ var commandsPromise = map[string]promised{
 	"policy set":  {same: "consul acl", change: "policy set --file policy.json", unknown: "policy set --file none.json", code: 1},
 	"rebalance":   {same: "rethinkdb", value: "rebalance --yes --dry-run"},
 
+	"cluster status":      {unknown: "cluster status none.yaml", code: 1},
 	"cluster up":          {unknown: "cluster up none.yaml", code: 1},
+	"cluster upgrade":     {unknown: "cluster upgrade none.yaml", code: 1},
 	"install coordinator": {unknown: "install coordinator none", code: 1},
 	"install node":        {unknown: "install node none", code: 2},
 	"install server":      {unknown: "install server none", code: 1},

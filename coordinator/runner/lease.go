@@ -32,6 +32,19 @@ func (h holder) value() []byte {
 	return value
 }
 
+// Leader returns the name of the coordinator that leads; "" if none has led for as long as a lease lasts.
+func Leader(ctx context.Context, b bus.Bus) (string, error) {
+	leases, err := b.Bucket(ctx, bus.BucketLease)
+	if err != nil {
+		return "", err
+	}
+	entry, err := leases.Get(ctx, leaseKey)
+	if errors.Is(err, bus.ErrNoKey) {
+		return "", nil
+	}
+	return holderOf(entry.Value).Leader, err
+}
+
 // holderOf decodes the value of the lease. Of a value of any other form it returns a holder without a name, and with no
 // place in the log: a standby cannot tell then whether it has the newest state.
 func holderOf(value []byte) holder {
