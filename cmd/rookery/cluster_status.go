@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
@@ -83,6 +83,12 @@ func (p *partStatus) String() string {
 	return p.State + ", " + cmp.Or(p.Version, "of an unknown version")
 }
 
+// works reports whether its unit runs, and the bus takes it for one that works.
+func (p *partStatus) works() bool {
+	broken := []string{"", string(projections.NodeSilent), string(projections.NodeLost), string(projections.NodeDegraded), string(projections.NodeRevoked)}
+	return p.Unit == "active" && !slices.Contains(broken, p.State)
+}
+
 // Err returns what does not work on the host.
 func (h hostStatus) Err() error {
 	if h.Unreachable != "" {
@@ -90,9 +96,9 @@ func (h hostStatus) Err() error {
 	}
 	var errs []error
 	for i, p := range []*partStatus{h.Server, h.Coordinator, h.Node} {
-		if p != nil && (p.Unit != "active" || p.State == "") {
-			errs = append(errs, fmt.Errorf("%s: its %s does not answer on the bus, and its unit is %s: see journalctl --unit %s there", h.Name, install.Parts[i],
-				cmp.Or(p.Unit, "unknown"), install.Unit(install.Parts[i])))
+		if p != nil && !p.works() {
+			errs = append(errs, fmt.Errorf("%s: the bus says of its %s: %s, and its unit is %s: see journalctl --unit %s there", h.Name, install.Parts[i],
+				cmp.Or(p.State, "nothing"), cmp.Or(p.Unit, "unknown"), install.Unit(install.Parts[i])))
 		}
 	}
 	return errors.Join(errs...)
@@ -148,11 +154,11 @@ func (u *upping) status(ctx context.Context, h clusterHost, known *onBus) hostSt
 	}
 	for part, of := range map[string]struct {
 		is    **partStatus
-		onBus func(process string) (state, version string)
+		onBus func(unit unitOf) (state, version string)
 	}{
-		install.ServerPart:      {&s.Server, func(string) (string, string) { return known.server(h.Name) }},
+		install.ServerPart:      {&s.Server, func(unitOf) (string, string) { return known.server(h.Name) }},
 		install.CoordinatorPart: {&s.Coordinator, known.coordinator},
-		install.NodePart:        {&s.Node, func(string) (string, string) { return known.node(h.Name) }},
+		install.NodePart:        {&s.Node, func(unitOf) (string, string) { return known.node(h.Name) }},
 	} {
 		if !h.runs(part) {
 			continue
@@ -162,7 +168,7 @@ func (u *upping) status(ctx context.Context, h clusterHost, known *onBus) hostSt
 			s.Unreachable = err.Error()
 			return s
 		}
-		state, version := of.onBus(unit.process)
+		state, version := of.onBus(unit)
 		*of.is = &partStatus{unit.state, state, version}
 	}
 	return s
@@ -177,8 +183,8 @@ func (o *onBus) server(name string) (state, version string) {
 	return "", ""
 }
 
-func (o *onBus) coordinator(process string) (state, version string) {
-	i := slices.IndexFunc(o.coordinators, func(c bus.Coordinator) bool { return strings.HasPrefix(c.Name, process) })
+func (o *onBus) coordinator(unit unitOf) (state, version string) {
+	i := slices.IndexFunc(o.coordinators, func(c bus.Coordinator) bool { return unit.runs(c.Name) })
 	if i < 0 {
 		return "", ""
 	}

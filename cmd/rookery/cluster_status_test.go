@@ -17,7 +17,9 @@ func TestStatusOfParts(t *testing.T) {
 		{nil, "", ""},
 		{&partStatus{"active", "ready", "v1"}, "ready, v1", ""},
 		{&partStatus{"active", "leads", ""}, "leads, of an unknown version", ""},
-		{&partStatus{"active", "", ""}, "active", "its node does not answer on the bus, and its unit is active"},
+		{&partStatus{"active", "", ""}, "active", "the bus says of its node: nothing, and its unit is active"},
+		{&partStatus{"active", "silent", "v1"}, "silent, v1", "the bus says of its node: silent"},
+		{&partStatus{"active", "drained", "v1"}, "drained, v1", ""},
 		{&partStatus{"failed", "silent", "v1"}, "failed", "and its unit is failed: see journalctl --unit rookery-node.service"},
 	} {
 		if got := row.part.String(); got != row.shown {
@@ -39,11 +41,12 @@ func TestStatusOnTheBus(t *testing.T) {
 	}
 	server, _ := o.server("host-1")
 	lost, _ := o.server("host-2")
-	leads, _ := o.coordinator("host-1-123-")
-	stands, _ := o.coordinator("host-1-12-")
-	none, _ := o.coordinator("host-1-1-")
+	leads, _ := o.coordinator(unitOf{named: "host-1-123-"})
+	stands, _ := o.coordinator(unitOf{named: "host-1-12-"})
+	none, _ := o.coordinator(unitOf{named: "host-1-1-"})
+	named, _ := o.coordinator(unitOf{named: "host-1-12"})
 	node, _ := o.node("host-2")
-	if got := []string{server, lost, leads, stands, none, node}; strings.Join(got, "|") != "serves||leads|stands by||drained" {
+	if got := []string{server, lost, leads, stands, none, named, node}; strings.Join(got, "|") != "serves||leads|stands by|||drained" {
 		t.Errorf("the states are %q", got)
 	}
 }

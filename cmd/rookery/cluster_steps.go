@@ -176,10 +176,10 @@ func (u *upping) runsNoOther(ctx context.Context, h clusterHost) error {
 	return err
 }
 
-// installed returns the parts that the host has units of its own for.
+// installed returns the parts that the host has units for: its own, or those of a package that start with the host.
 func (u *upping) installed(ctx context.Context, h clusterHost) (parts []string, err error) {
 	for _, part := range install.Parts {
-		_, code, err := u.told(ctx, h, "test -e "+install.OwnUnit(part), nil)
+		_, code, err := u.told(ctx, h, "test -e "+install.OwnUnit(part)+" || systemctl is-enabled --quiet "+install.Unit(part), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +202,7 @@ func (u *upping) sends(ctx context.Context, h clusterHost, from, to, sum string)
 	}
 	line := fmt.Sprintf(`set -e; install -d -m 755 %[1]s; new=$(mktemp %[2]s.XXXXXX); trap 'rm -f "$new"' EXIT
 cat > "$new"; echo "%[3]s$new" | sha256sum --check --status; chmod 755 "$new"; sync "$new"
-if test -e %[2]s && ! cmp -s "$new" %[2]s; then ln -f %[2]s %[2]s%[4]s; fi; mv "$new" %[2]s`, filepath.Dir(to), to, sum, replaced)
+if test -e %[2]s; then if cmp -s "$new" %[2]s; then exit 0; fi; ln -f %[2]s %[2]s%[4]s; fi; mv "$new" %[2]s`, filepath.Dir(to), to, sum, replaced)
 	return errors.Join(u.does(ctx, h, line, program), program.Close())
 }
 
@@ -225,18 +225,23 @@ func pends(ctx context.Context, s install.Step) bool {
 
 // serverStep is the step after which a host runs a server, and the bus has all servers again if it was made before.
 func (u *upping) serverStep(h clusterHost, copies install.Step) install.Step {
-	s := u.installs(h, install.ServerPart, copies, func() (map[string][]byte, error) {
-		return folderFiles(filepath.Join(u.Keys, "servers", h.Name), ".")
-	})
+	s := u.lonelyStep(h, copies)
 	installs := s.Make
 	s.Make = func(ctx context.Context) error {
 		made := u.busIsMade(ctx) == nil
 		if err := installs(ctx); err != nil || !made {
 			return err
 		}
-		return await(ctx, u.busIsMade)
+		return await(ctx, settlesWithin, u.busIsMade)
 	}
 	return s
+}
+
+// lonelyStep is the step after which a host runs a server, whatever the others do.
+func (u *upping) lonelyStep(h clusterHost, copies install.Step) install.Step {
+	return u.installs(h, install.ServerPart, copies, func() (map[string][]byte, error) {
+		return folderFiles(filepath.Join(u.Keys, "servers", h.Name), ".")
+	})
 }
 
 // coordinatorStep is the step after which a host runs a coordinator.
@@ -244,9 +249,12 @@ func (u *upping) coordinatorStep(h clusterHost, copies install.Step) install.Ste
 	return u.installs(h, install.CoordinatorPart, copies, func() (map[string][]byte, error) { return coordinatorNeeds(u.Keys) })
 }
 
+// settlesWithin is how long something may take that follows from a change.
+const settlesWithin = 3 * time.Minute
+
 // await waits until a check finds nothing wrong.
-func await(ctx context.Context, check func(context.Context) error) error {
-	const within, again = 3 * time.Minute, time.Second
+func await(ctx context.Context, within time.Duration, check func(context.Context) error) error {
+	const again = time.Second
 	late := time.After(within)
 	for {
 		err := check(ctx)
@@ -265,11 +273,19 @@ func await(ctx context.Context, check func(context.Context) error) error {
 
 // installs is the step after which a host runs a part, which needs these files.
 func (u *upping) installs(h clusterHost, part string, copies install.Step, needs func() (map[string][]byte, error)) install.Step {
-	line := unpacks + u.rookery(h) + " install " + part + ` "$folder"`
+	input := func() (io.Reader, error) {
+		files, err := needs()
+		return packed(files), err
+	}
+	return u.installsBy(unpacks+u.rookery(h)+" install "+part+` "$folder"`, h, part, copies, input)
+}
+
+// installsBy is the step after which a host runs a part, by a line of a shell with this input.
+func (u *upping) installsBy(line string, h clusterHost, part string, copies install.Step, input func() (io.Reader, error)) install.Step {
 	return install.Step{
 		Name: fmt.Sprintf("%s runs a %s", h.Name, part),
 		Has: func(ctx context.Context) (bool, error) {
-			files, err := needs()
+			in, err := input()
 			if errors.Is(err, os.ErrNotExist) {
 				return false, nil // the keys are made first
 			}
@@ -279,18 +295,18 @@ func (u *upping) installs(h clusterHost, part string, copies install.Step, needs
 			if pends(ctx, copies) {
 				return false, nil
 			}
-			told, code, err := u.told(ctx, h, line+" --dry-run", packed(files))
+			told, code, err := u.told(ctx, h, line+" --dry-run", in)
 			if err != nil || code == 0 || code == exitPending {
 				return code == 0 && err == nil, err
 			}
 			return false, fmt.Errorf("exit code %d: %s", code, told)
 		},
 		Make: func(ctx context.Context) error {
-			files, err := needs()
+			in, err := input()
 			if err != nil {
 				return err
 			}
-			return u.does(ctx, h, line, packed(files))
+			return u.does(ctx, h, line, in)
 		},
 	}
 }
@@ -330,10 +346,14 @@ func (u *upping) busIsMade(ctx context.Context) error {
 	return err
 }
 
-// nodeStep is the step after which a host runs a node that has joined. A token is made for each node that has not.
+// nodeStep is the step after which a host runs a node that has joined and is ready. A token is made for each node that has not joined.
 func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
-	line := fmt.Sprintf("%s install node --name %s --address %s", u.rookery(h), h.Name, h.Address)
-	joined := "test -e " + filepath.Join(nodesFolder, h.Name+".json")
+	step := u.joinedStep(h, copies)
+	has, installs := step.Has, step.Make
+	joined := func(ctx context.Context) (bool, error) {
+		_, code, err := u.told(ctx, h, "test -e "+filepath.Join(nodesFolder, h.Name+".json"), nil)
+		return code == 0 && err == nil, err
+	}
 	ready := func(ctx context.Context) error {
 		told, err := u.here(ctx, "nodes", h.Name, "--context", u.operator())
 		if err == nil && !strings.Contains(told, " ready ") {
@@ -341,45 +361,44 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 		}
 		return err
 	}
-	return install.Step{
-		Name: h.Name + " runs a node",
-		Has: func(ctx context.Context) (bool, error) {
-			if pends(ctx, copies) {
-				return false, nil
-			}
-			_, code, err := u.told(ctx, h, joined, nil)
-			if err != nil || code != 0 {
-				return false, err
-			}
-			told, code, err := u.told(ctx, h, line+" --dry-run", nil)
-			if err != nil || code == 0 || code == exitPending {
-				return err == nil && code == 0 && ready(ctx) == nil, err
-			}
-			return false, fmt.Errorf("exit code %d: %s", code, told)
-		},
-		Make: func(ctx context.Context) error {
-			_, code, err := u.told(ctx, h, joined, nil)
-			if err != nil {
-				return err
-			}
-			if code == 0 {
-				err = u.does(ctx, h, line, nil)
-			} else {
-				err = u.joins(ctx, h, line)
-			}
-			if err != nil {
-				return err
-			}
-			return await(ctx, ready)
-		},
+	step.Has = func(ctx context.Context) (bool, error) {
+		if joined, err := joined(ctx); err != nil || !joined {
+			return false, err
+		}
+		has, err := has(ctx)
+		return has && ready(ctx) == nil, err
 	}
+	step.Make = func(ctx context.Context) error {
+		is, err := joined(ctx)
+		if err != nil {
+			return err
+		}
+		if !is {
+			installs = func(ctx context.Context) error { return u.joins(ctx, h) }
+		}
+		if err := installs(ctx); err != nil {
+			return err
+		}
+		return await(ctx, settlesWithin, ready)
+	}
+	return step
 }
 
-// joins runs a line that installs a node, with a token.
-func (u *upping) joins(ctx context.Context, h clusterHost, line string) error {
+// joinedStep is the step after which a host runs a node that has joined before.
+func (u *upping) joinedStep(h clusterHost, copies install.Step) install.Step {
+	return u.installsBy(u.nodeLine(h, ""), h, install.NodePart, copies, func() (io.Reader, error) { return nil, nil }) //nolint:nilnil // it has no input
+}
+
+// nodeLine is a line of a shell that installs a node, with this token.
+func (u *upping) nodeLine(h clusterHost, token string) string {
+	return fmt.Sprintf("%s install node %s --name %s --address %s", u.rookery(h), token, h.Name, h.Address)
+}
+
+// joins installs a node with a new token.
+func (u *upping) joins(ctx context.Context, h clusterHost) error {
 	token, err := u.here(ctx, "token", "create", "--dir", u.Keys, "--context", u.operator())
 	if err != nil {
 		return err
 	}
-	return u.does(ctx, h, strings.Replace(line, "install node", "install node -", 1), strings.NewReader(token))
+	return u.does(ctx, h, u.nodeLine(h, "-"), strings.NewReader(token))
 }

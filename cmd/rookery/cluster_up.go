@@ -30,8 +30,7 @@ root by SSH, with the keys of your agent or of ~/.ssh, and only where ~/.ssh/kno
 beside it, as in the archive of a release, unless a package has installed Rookery there; then it runs rookery install.
 
 It shows a plan first, and asks before it carries that out; --yes skips the question. If it is interrupted, or finds a problem, run it again: it goes on
-where it stopped. Run it again too for hosts that you have added to the file, or with another release, which it copies to the hosts: servers are started
-again one after the other.
+where it stopped. Run it again too for hosts that you have added to the file. rookery cluster upgrade brings another release to the hosts.
 
 FILE is as in:
   keys: ./keys            # the folder of the cluster's keys, beside FILE; it is made
@@ -55,23 +54,25 @@ FILE is as in:
 		if err != nil {
 			return err
 		}
-		return u.carryOut(cmd, steps, dryRun, yes)
+		if agreed, err := agreed(cmd, steps, dryRun, yes); err != nil || !agreed {
+			return err
+		}
+		return carryOut(cmd, steps, false)
 	}
 	return cmd
 }
 
-// carryOut shows the steps that are still to come as a plan, asks for consent, and carries them out.
-func (u *upping) carryOut(cmd *cobra.Command, steps []install.Step, dryRun, yes bool) error {
+// agreed shows the steps that are still to come as a plan, and reports whether they are to be carried out.
+func agreed(cmd *cobra.Command, steps []install.Step, dryRun, yes bool) (bool, error) {
 	err := carryOut(cmd, steps, true)
-	if dryRun || !errors.Is(err, errPending) {
-		return err
+	switch {
+	case dryRun || !errors.Is(err, errPending):
+		return false, err
+	case yes:
+		return true, nil
 	}
-	if !yes {
-		if err := agree(cmd, output{}, nil); err != nil {
-			return err
-		}
-	}
-	return carryOut(cmd, steps, false)
+	err = agree(cmd, output{}, nil)
+	return err == nil, err
 }
 
 // onHosts reads a file of hosts, and connects to all of them. The caller closes the connections.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,13 +27,13 @@ func clusterUpgradeCommand() *cobra.Command {
 		Short: "Replace the programs of a cluster by those of this release, by SSH",
 		Long: `Replace the programs on the hosts of a file by this program and the nats-server beside it, and start what runs there again: one part of one host
 after the other. First come the servers, then the coordinators that stand by, then the one that leads, then the nodes. Containers keep running. FILE is
-that of rookery cluster up.
+that of rookery cluster up. A host with a package keeps its programs: what still runs an earlier version is started again there.
 
 Before each part and after it all servers must have everything that the bus stores, all coordinators must answer and one lead, and each node that was
-ready must be ready. If that does not come within 3 minutes, or a part does not stay up, each host that has changed gets its earlier programs back. If the
-command is interrupted, run it again: it goes on where it stopped.
+ready must be ready. If that does not come within 3 minutes, or a part does not stay up, each host gets its earlier programs back. If the command is
+interrupted, run it again: it goes on where it stopped.
 
-To go back later, run this command of the earlier release. After rookery cluster finish-upgrade there is no way back.`,
+To go back later, run this command of the earlier release. After rookery cluster finish-upgrade older programs cannot take part.`,
 		Example: `  rookery cluster upgrade hosts.yaml
   rookery cluster upgrade hosts.yaml --dry-run`,
 		Args: arguments("FILE"),
@@ -55,7 +56,13 @@ To go back later, run this command of the earlier release. After rookery cluster
 		if err != nil {
 			return err
 		}
-		return errors.Join(u.carryOut(cmd, steps, dryRun, yes), up.goBack(cmd.Context()))
+		if agreed, err := agreed(cmd, steps, dryRun, yes); err != nil || !agreed {
+			return err
+		}
+		if err := carryOut(cmd, steps, false); err != nil {
+			return errors.Join(err, up.goBack(cmd.Context()))
+		}
+		return nil
 	}
 	return cmd
 }
@@ -72,12 +79,13 @@ type upgrade struct {
 	// coordinators is how many run, and ready are the nodes that were ready at the beginning.
 	coordinators int
 	ready        []string
-	// changes are the parts that are started again, in that order, and failed says that one of them does not work.
+	// changes are the parts that are started again, in that order.
 	changes []change
-	failed  bool
+	// begun says that an upgrade was interrupted before: what it has begun may not work.
+	begun bool
 }
 
-// change is a part of a host, and the step after which it runs the new program.
+// change is a part of a host, and the step after which it runs the program that the host has.
 type change struct {
 	host clusterHost
 	part string
@@ -89,22 +97,18 @@ func (u *upgrade) plan(ctx context.Context) ([]install.Step, error) {
 	if err := u.mayTakePart(ctx); err != nil {
 		return nil, err
 	}
-	var err error
-	if u.changes, err = u.inOrder(ctx); err != nil {
-		return nil, err
-	}
-	nodes, err := u.nodes(ctx)
+	kept, err := u.keepEarlier(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for name, n := range nodes {
-		if n.State == projections.NodeReady {
-			u.ready = append(u.ready, name)
-		}
+	u.begun = len(kept) > 0
+	if u.changes, err = u.inOrder(ctx); err != nil {
+		return nil, err
 	}
-	slices.Sort(u.ready)
-	if err := u.well(ctx, map[string]bool{}); err != nil {
-		return nil, fmt.Errorf("the cluster is not well, and an upgrade would make that worse: %w", err)
+	if !u.begun {
+		if err := u.begins(ctx); err != nil {
+			return nil, fmt.Errorf("the cluster is not well, and an upgrade would make that worse: %w", err)
+		}
 	}
 	var steps []install.Step
 	has := map[string]bool{}
@@ -120,6 +124,23 @@ func (u *upgrade) plan(ctx context.Context) ([]install.Step, error) {
 		steps = append(steps, u.carefully(c))
 	}
 	return append(steps, u.forgetsStep()), nil
+}
+
+// begins notes which nodes are ready, and returns an error unless the cluster is well.
+func (u *upgrade) begins(ctx context.Context) error {
+	const within = 15 * time.Second // of which a busy bus needs some
+	nodes, err := u.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for name, n := range nodes {
+		if n.State == projections.NodeReady {
+			u.ready = append(u.ready, name)
+		}
+	}
+	slices.Sort(u.ready)
+	level := map[string]bool{}
+	return await(ctx, within, func(ctx context.Context) error { return u.well(ctx, level) })
 }
 
 // mayTakePart returns an error if this program does not work at the level of the cluster.
@@ -163,7 +184,7 @@ func (u *upgrade) inOrder(ctx context.Context) (all []change, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if strings.HasPrefix(leader, unit.process) {
+			if unit.runs(leader) {
 				leads = append(leads, c)
 			} else {
 				all = append(all, c)
@@ -181,73 +202,92 @@ func (u *upgrade) change(h clusterHost, part string) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
-	return change{h, part, map[string]func() install.Step{
-		install.ServerPart:      func() install.Step { return u.serverStep(h, copies) },
-		install.CoordinatorPart: func() install.Step { return u.coordinatorStep(h, copies) },
-		install.NodePart:        func() install.Step { return u.nodeStep(h, copies) },
-	}[part]()}, nil
+	step := map[string]func(clusterHost, install.Step) install.Step{
+		install.ServerPart: u.lonelyStep, install.CoordinatorPart: u.coordinatorStep, install.NodePart: u.joinedStep,
+	}[part](h, copies)
+	return change{h, part, step}, nil
 }
 
-// unitOf is the unit of a part of a host: how the name of its main process begins if that is a coordinator, and its state, as systemd names it.
-type unitOf struct{ process, state string }
+// unitOf is the unit of a part of a host, as systemd sees it.
+type unitOf struct {
+	// pid is that of its main process, and state its state, as in "active".
+	pid, state string
+	// named is the name of the coordinator that it runs; with a "-" at its end, how that name begins.
+	named string
+}
+
+// runs reports whether the unit runs the coordinator of this name.
+func (u unitOf) runs(coordinator string) bool {
+	return coordinator == u.named || (strings.HasSuffix(u.named, "-") && strings.HasPrefix(coordinator, u.named))
+}
 
 // unit asks a host for the unit of a part.
 func (u *upping) unit(ctx context.Context, h clusterHost, part string) (unitOf, error) {
-	const asked = `set -- $(systemctl show --property MainPID --value %[1]s) $(systemctl show --property ActiveState --value %[1]s)
-named=$(sed -n 's/^name: *//p' %[2]s); echo "${named:-$(hostname)-$1-} $2"`
-	told, code, err := u.told(ctx, h, fmt.Sprintf(asked, install.Unit(part), filepath.Join(install.Settings, install.CoordinatorPart+".yaml 2>/dev/null")), nil)
+	const asked = `systemctl show --property MainPID --value %[1]s; systemctl show --property ActiveState --value %[1]s
+uname -n; sed -n 's/^name: *//p' %[2]s 2>/dev/null || true`
+	told, code, err := u.told(ctx, h, fmt.Sprintf(asked, install.Unit(part), filepath.Join(install.Settings, install.CoordinatorPart+".yaml")), nil)
 	if err != nil {
 		return unitOf{}, err
 	}
-	process, state, both := strings.Cut(told, " ")
-	if code != 0 || !both {
+	facts := strings.Split(told, "\n")
+	const pid, state, host, name = 0, 1, 2, 3
+	if code != 0 || len(facts) <= host {
 		return unitOf{}, fmt.Errorf("%s does not say how its unit is: exit code %d: %s", h.Name, code, told)
 	}
-	return unitOf{process, state}, nil
+	unit := unitOf{facts[pid], facts[state], facts[host] + "-" + facts[pid] + "-"}
+	if len(facts) > name {
+		unit.named = strings.Trim(facts[name], `"'`)
+	}
+	return unit, nil
 }
 
 // carefully is the step of a change that begins and ends with a cluster that is well.
 func (u *upgrade) carefully(c change) install.Step {
 	carefully := c.step
 	carefully.Make = func(ctx context.Context) error {
-		if err := u.awaitWell(ctx); err != nil {
-			u.failed = true
+		if !u.begun {
+			if err := u.awaitWell(ctx); err != nil {
+				return err
+			}
+		}
+		u.begun = false
+		if _, err := u.restarts(ctx, c); err != nil {
 			return err
 		}
-		err := u.restarts(ctx, c)
-		if err == nil {
-			err = u.awaitWell(ctx)
-		}
-		u.failed = err != nil
-		return err
+		return u.awaitWell(ctx)
 	}
 	return carefully
 }
 
-// restarts makes a change. If the process of a node is another one then, it waits until that has joined.
-func (u *upgrade) restarts(ctx context.Context, c change) error {
-	nodes, err := u.nodes(ctx)
-	if err != nil {
-		return err
+// restarts makes a change, and reports whether the part has another process then. It waits until a node has joined with that.
+func (u *upgrade) restarts(ctx context.Context, c change) (bool, error) {
+	var nodes map[string]views.Node
+	var unknown error
+	if c.part == install.NodePart {
+		nodes, unknown = u.nodes(ctx)
 	}
 	before, err := u.unit(ctx, c.host, c.part)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := c.step.Make(ctx); err != nil {
-		return err
+		return false, err
 	}
 	now, err := u.unit(ctx, c.host, c.part)
-	if err != nil || now.process == before.process || c.part != install.NodePart {
-		return err
+	if err != nil || now.pid == before.pid || c.part != install.NodePart {
+		return now.pid != before.pid, err
 	}
-	return await(ctx, func(ctx context.Context) error { return u.hasJoined(ctx, c.host.Name, nodes[c.host.Name].Epoch) })
+	if unknown != nil {
+		return true, unknown
+	}
+	since := nodes[c.host.Name].Epoch
+	return true, await(ctx, settlesWithin, func(ctx context.Context) error { return u.hasJoined(ctx, c.host.Name, since) })
 }
 
 // awaitWell waits until the cluster is well.
 func (u *upgrade) awaitWell(ctx context.Context) error {
 	level := map[string]bool{}
-	return await(ctx, func(ctx context.Context) error { return u.well(ctx, level) })
+	return await(ctx, settlesWithin, func(ctx context.Context) error { return u.well(ctx, level) })
 }
 
 // well returns an error unless all servers have everything, coordinators answer and one leads, and nodes are ready. Level are the streams and buckets
@@ -308,69 +348,86 @@ func (u *upgrade) hasJoined(ctx context.Context, name string, since uint64) erro
 	return err
 }
 
-// goBack gives each host its earlier programs back if the new ones do not work, and starts what runs new ones again: the last change first.
+// goBack gives each host its earlier programs back, and starts what runs new ones again, the last change first. It does as much of that as it can.
 func (u *upgrade) goBack(ctx context.Context) error {
-	if !u.failed || ctx.Err() != nil {
-		return nil
+	if ctx.Err() != nil {
+		return nil // the operator has interrupted it
 	}
-	if len(u.packaged) > 0 {
-		return fmt.Errorf("install the earlier packages on %s, and run this again", strings.Join(slices.Sorted(maps.Keys(u.packaged)), ", "))
-	}
-	fmt.Fprintln(u.out, "The new programs do not work: each host gets its earlier ones back")
-	const then = "repair that, and run rookery cluster upgrade of the earlier release"
+	fmt.Fprintln(u.out, "The upgrade did not succeed: each host gets its earlier programs back")
+	var errs []error
 	for _, h := range u.Hosts {
-		if err := u.does(ctx, h, restore(), nil); err != nil {
-			return fmt.Errorf("give %s its earlier programs back: %w: %s", h.Name, err, then)
+		if err := u.restores(ctx, h); err != nil {
+			errs = append(errs, fmt.Errorf("give %s its earlier programs back: %w", h.Name, err))
 		}
 	}
 	for _, c := range slices.Backward(u.changes) {
-		err := c.step.Make(ctx)
-		if err == nil {
+		restarted, err := u.restarts(ctx, c)
+		if err == nil && restarted {
 			err = u.awaitWell(ctx)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: with the earlier programs: %w: %s", c.step.Name, err, then)
+			errs = append(errs, fmt.Errorf("%s, with its earlier programs: %w", c.step.Name, err))
 		}
-		fmt.Fprintf(u.out, "%-8s %s, as before\n", "now", c.step.Name)
+	}
+	if len(errs) == 0 {
+		errs = append(errs, u.awaitWell(ctx))
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.packaged)) {
+		errs = append(errs, fmt.Errorf("%s has a package: install the earlier one there", name))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return errors.Join(err, errors.New("repair that, and run rookery cluster upgrade of the earlier release"))
 	}
 	return errors.New("each host runs its earlier programs again")
 }
 
-// restore is a line of a shell after which a host has its earlier programs again.
-func restore() string {
-	var all strings.Builder
-	for _, at := range []string{install.Own, install.OwnServer} {
-		fmt.Fprintf(&all, "if test -e %[1]s%[2]s; then mv %[1]s%[2]s %[1]s; fi; ", at, replaced)
+// restores gives a host the programs back that those of this release have replaced.
+func (u *upgrade) restores(ctx context.Context, h clusterHost) error {
+	if u.packaged[h.Name] {
+		return nil
 	}
-	return "set -e; " + all.String()
+	now, err := u.programs(h)
+	if err != nil {
+		return err
+	}
+	line := "set -e; "
+	for _, at := range slices.Sorted(maps.Keys(now)) {
+		line += fmt.Sprintf("if test -e %[1]s%[2]s && echo '%[3]s%[1]s' | sha256sum --check --status; then mv %[1]s%[2]s %[1]s; fi; ", at, replaced, now[at].sum)
+	}
+	return u.does(ctx, h, line, nil)
+}
+
+// earlierPrograms are those that a host keeps while an upgrade goes on.
+const earlierPrograms = install.Own + replaced + " " + install.OwnServer + replaced
+
+// keepEarlier returns the hosts that keep their earlier programs.
+func (u *upgrade) keepEarlier(ctx context.Context) (all []clusterHost, err error) {
+	for _, h := range u.Hosts {
+		told, _, err := u.told(ctx, h, "ls "+earlierPrograms+" 2>/dev/null", nil)
+		if err != nil {
+			return nil, err
+		}
+		if told != "" {
+			all = append(all, h)
+		}
+	}
+	return all, nil
 }
 
 // forgetsStep is the step after which no host keeps its earlier programs.
 func (u *upgrade) forgetsStep() install.Step {
-	olds := install.Own + replaced + " " + install.OwnServer + replaced
-	var keeps map[string]clusterHost
 	return install.Step{
 		Name: "no host keeps its earlier programs",
 		Has: func(ctx context.Context) (bool, error) {
-			keeps = map[string]clusterHost{}
-			for _, h := range u.Hosts {
-				_, code, err := u.told(ctx, h, "ls "+olds+" 2>/dev/null | grep -q .", nil)
-				if err != nil {
-					return false, err
-				}
-				if code == 0 {
-					keeps[h.Name] = h
-				}
-			}
-			return len(keeps) == 0, nil
+			kept, err := u.keepEarlier(ctx)
+			return len(kept) == 0, err
 		},
 		Make: func(ctx context.Context) error {
-			for _, name := range slices.Sorted(maps.Keys(keeps)) {
-				if err := u.does(ctx, keeps[name], "rm -f "+olds, nil); err != nil {
-					return err
-				}
+			kept, err := u.keepEarlier(ctx)
+			for _, h := range kept {
+				err = errors.Join(err, u.does(ctx, h, "rm -f "+earlierPrograms, nil))
 			}
-			return nil
+			return err
 		},
 	}
 }

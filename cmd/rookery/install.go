@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -231,8 +233,24 @@ func onThisHost(cmd *cobra.Command, steps []install.Step, dryRun bool) error {
 		return carryOut(cmd, steps, true)
 	}
 	const lock = "/run/rookery-install.lock"
-	return holding(lock, os.O_CREATE|os.O_RDWR, func() error { return carryOut(cmd, steps, false) })
+	late := time.After(lockFor)
+	for {
+		err := holding(lock, os.O_CREATE|os.O_RDWR, func() error { return carryOut(cmd, steps, false) })
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-time.After(lockAgain):
+		case <-late:
+			return err
+		case <-cmd.Context().Done():
+			return cmd.Context().Err()
+		}
+	}
 }
+
+// lockFor is how long a command waits for another one to end that changes this host, and lockAgain how often it looks.
+const lockFor, lockAgain = 2 * time.Minute, time.Second
 
 // carryOut runs the steps and says what the host has, or lists those that the host lacks.
 func carryOut(cmd *cobra.Command, steps []install.Step, dryRun bool) error {
