@@ -245,12 +245,10 @@ uname -n; sed -n 's/^name: *//p' %[2]s 2>/dev/null || true`
 func (u *upgrade) carefully(c change) install.Step {
 	carefully := c.step
 	carefully.Make = func(ctx context.Context) error {
-		if !u.begun {
-			if err := u.awaitWell(ctx); err != nil {
-				return err
-			}
+		if err := u.awaitWell(ctx); err != nil && !u.begun {
+			return err
 		}
-		u.begun = false
+		u.begun = false // what was begun before is awaited once
 		if _, err := u.restarts(ctx, c); err != nil {
 			return err
 		}

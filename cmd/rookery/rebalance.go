@@ -133,16 +133,13 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 		return err
 	}
 	defer happens.Stop()
-	call, stop := context.WithTimeout(ctx, answerTimeout)
-	defer stop()
 	m, err := commandMessage("cluster", r.command)
 	if err != nil {
 		return err
 	}
-	m.Subject = b.CommandSubject(m.Subject)
-	sequence, err := b.Publish(call, m)
+	sequence, err := publishCommand(ctx, b, m)
 	if err != nil {
-		return explainPublish(ctx, b, err)
+		return err
 	}
 	shown := r.progress()
 	defer shown.end()

@@ -54,14 +54,36 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 		return nil, err
 	}
 	w.progress.know(ctx, w.bus, w.services())
-	call, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	m.Subject = w.bus.CommandSubject(m.Subject)
-	if w.sequence, err = w.bus.Publish(call, m); err != nil {
+	if w.sequence, err = publishCommand(ctx, w.bus, m); err != nil {
 		seen.Stop()
-		return nil, explainPublish(ctx, w.bus, err)
+		return nil, err
 	}
 	return seen, nil
+}
+
+// publishCommand stores a command and returns its sequence. While the servers elect the one that takes commands, it tries again.
+func publishCommand(ctx context.Context, b *bus.JetStream, m events.Message) (uint64, error) {
+	const again = 200 * time.Millisecond
+	call, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	m.Subject = b.CommandSubject(m.Subject)
+	for {
+		sequence, err := b.Publish(call, m)
+		if err == nil {
+			return sequence, nil
+		}
+		if !errors.Is(err, bus.ErrNoAnswer) { // it may be stored, or never will be
+			return 0, explainPublish(ctx, b, err)
+		}
+		if _, missing := logState(call, b); errors.Is(missing, bus.ErrNoStream) {
+			return 0, missing
+		}
+		select {
+		case <-time.After(again):
+		case <-call.Done():
+			return 0, explainPublish(ctx, b, err)
+		}
+	}
 }
 
 // subjects match the events of the service, or of the group and its members, and may match others.
