@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,6 +36,9 @@ type clusterHost struct {
 
 func (h clusterHost) runs(part string) bool { return slices.Contains(h.Runs, part) }
 
+// ofGo matches what the library adds to the name of a field that it does not know.
+var ofGo = regexp.MustCompile(` in type main\.\w+`)
+
 const (
 	maxHosts     = 1000
 	maxHostsFile = 256 << 10
@@ -48,7 +52,7 @@ func parseHosts(text []byte) (f hostsFile, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
-		return f, err
+		return f, fmt.Errorf("%s: the fields are keys and hosts, and of each host name, address, ssh and runs", ofGo.ReplaceAllString(err.Error(), ""))
 	}
 	if f.Keys == "" {
 		return f, errors.New("keys is missing: name the folder of the cluster's keys, as in keys: ./keys")

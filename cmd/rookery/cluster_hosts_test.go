@@ -27,7 +27,7 @@ func TestBadHostsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "keys is missing",
 		"keys: k":                        "hosts has 0 hosts",
-		"keys: k\nhost: []":              "line 2: field host not found",
+		"keys: k\nhost: []":              "line 2: field host not found: the fields are keys and hosts",
 		"keys: [k]":                      "line 1: cannot",
 		"keys: k\nhosts: [" + server[:9]: "did not find",
 		"keys: k\nhosts: [{name: A, address: 10.0.0.1, runs: [node]}]":                        `hosts[0]: name "A" is not a name`,

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -91,8 +92,12 @@ func (u *upping) areKeys() error {
 		servers[s.Name] = s.Address
 	}
 	for _, h := range u.that(install.ServerPart) {
-		if address, has := servers[h.Name]; address != h.Address {
-			return fmt.Errorf("they have server %s: %v, at the address %q, and the file has it at %s: the servers of a cluster stay as they are", h.Name, has, address, h.Address)
+		const advice = "the servers of a cluster keep their names and addresses: repair the file, or name other keys"
+		switch address, has := servers[h.Name]; {
+		case !has:
+			return fmt.Errorf("they have no server %s: %s", h.Name, advice)
+		case address != h.Address:
+			return fmt.Errorf("they have server %s at %s, and the file at %s: %s", h.Name, address, h.Address, advice)
 		}
 		delete(servers, h.Name)
 	}
@@ -346,7 +351,10 @@ func (u *upping) busIsMade(ctx context.Context) error {
 	return err
 }
 
-// nodeStep is the step after which a host runs a node that has joined and is ready. A token is made for each node that has not joined.
+// worksAs matches the states of a node that works, also where an operator has taken it out of service.
+var worksAs = regexp.MustCompile(` (ready|paused|draining|drained) `)
+
+// nodeStep is the step after which a host runs a node that has joined and works. A token is made for each node that has not joined.
 func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 	step := u.joinedStep(h, copies)
 	has, installs := step.Has, step.Make
@@ -354,10 +362,10 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 		_, code, err := u.told(ctx, h, "test -e "+filepath.Join(nodesFolder, h.Name+".json"), nil)
 		return code == 0 && err == nil, err
 	}
-	ready := func(ctx context.Context) error {
+	works := func(ctx context.Context) error {
 		told, err := u.here(ctx, "nodes", h.Name, "--context", u.operator())
-		if err == nil && !strings.Contains(told, " ready ") {
-			err = fmt.Errorf("the node %s is not ready: %s", h.Name, told)
+		if err == nil && !worksAs.MatchString(told) {
+			err = fmt.Errorf("the node %s does not work:\n%s", h.Name, told)
 		}
 		return err
 	}
@@ -366,7 +374,7 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 			return false, err
 		}
 		has, err := has(ctx)
-		return has && ready(ctx) == nil, err
+		return has && works(ctx) == nil, err
 	}
 	step.Make = func(ctx context.Context) error {
 		is, err := joined(ctx)
@@ -379,7 +387,7 @@ func (u *upping) nodeStep(h clusterHost, copies install.Step) install.Step {
 		if err := installs(ctx); err != nil {
 			return err
 		}
-		return await(ctx, settlesWithin, ready)
+		return await(ctx, settlesWithin, works)
 	}
 	return step
 }

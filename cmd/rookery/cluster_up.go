@@ -57,7 +57,11 @@ FILE is as in:
 		if agreed, err := agreed(cmd, steps, dryRun, yes); err != nil || !agreed {
 			return err
 		}
-		return carryOut(cmd, steps, false)
+		if err := carryOut(cmd, steps, false); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(u.out, "The cluster runs. Ask it with: rookery nodes --context %s\nMove the folder offline in %s to another machine.\n", u.operator(), u.Keys)
+		return err
 	}
 	return cmd
 }
@@ -66,6 +70,9 @@ FILE is as in:
 func agreed(cmd *cobra.Command, steps []install.Step, dryRun, yes bool) (bool, error) {
 	err := carryOut(cmd, steps, true)
 	switch {
+	case err == nil:
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%-8s all of it, on every host\n", "already")
+		return false, err
 	case dryRun || !errors.Is(err, errPending):
 		return false, err
 	case yes:
