@@ -36,7 +36,7 @@ type clusterHost struct {
 
 func (h clusterHost) runs(part string) bool { return slices.Contains(h.Runs, part) }
 
-// ofGo matches what the library adds to the name of a field that it does not know.
+// ofGo matches the type of Go that the library adds to the name of a field that it does not know.
 var ofGo = regexp.MustCompile(` in type main\.\w+`)
 
 const (
